@@ -126,8 +126,8 @@ interface StreamSource {
 }
 
 /**
- * One client that follows the ring. It keeps a position in the ring and no entries: a client that reads more slowly than events
- * are published uses no memory, and is told how many entries it missed.
+ * One client that follows the ring. It keeps a position in the ring and no entries: a client that reads more slowly
+ * than events are published uses no memory, and is told how many entries it missed.
  */
 export class EventStream implements OpenStream {
   readonly #feed: Feed;
@@ -174,7 +174,7 @@ export class EventStream implements OpenStream {
     this.#out.end();
   }
 
-  /** Gives the text of the next entries, up to a limit; `more` if the ring has further ones. */
+  /** Returns the text of the next entries, up to a limit; `more` if the ring has further ones. */
   #collect(): { text: string; more: boolean } {
     let text = '';
     for (let looked = 0; looked < BATCH && text.length < CHUNK; looked++) {
@@ -218,8 +218,8 @@ function droppedText(count: number): string {
 }
 
 /**
- * Gives the first generation to send to a client that has seen `since`. A generation greater than the newest comes from before a
- * restart: then all entries are sent.
+ * Returns the first generation to send to a client that has seen `since`. A generation greater than the newest comes
+ * from before a restart: then all entries are sent.
  */
 export function firstGeneration(since: number | undefined, newest: number): number {
   if (since === undefined) return newest + 1;

@@ -8,7 +8,7 @@ export const SMALL_FILE_BYTES = 65_536;
 /** A file that is being sent. The code that opened it releases it, once. */
 export interface SentFile {
   readonly sizeBytes: number;
-  /** Gives the whole content, which must not be changed; for small files. */
+  /** Returns the whole content, which must not be changed; for small files. */
   content(): Uint8Array;
   /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. For small files. */
   read(bytes: Buffer, from: number): number;
@@ -32,8 +32,8 @@ const MOST_LARGE = 64;
 const KEPT = 32;
 
 /**
- * Buffers for pieces of files. They are reused because allocating one takes longer than reading into it. Each response holds one
- * until its client has taken the piece, so only some are large.
+ * Buffers for pieces of files. They are reused because allocating one takes longer than reading into it. Each response
+ * holds one until its client has taken the piece, so only some are large.
  */
 export class PieceBuffers {
   readonly #free = new Map<number, Buffer[]>();
@@ -73,8 +73,8 @@ export interface Sending {
 }
 
 /**
- * Sends files: small ones at once, large ones in pieces at the pace of the client. Pieces are read in Node's thread pool, so that
- * a slow disk delays no other request of the worker.
+ * Sends files: small ones at once, large ones in pieces at the pace of the client. Pieces are read in Node's thread
+ * pool, so that a slow disk delays no other request of the worker.
  */
 export class FileSender {
   readonly #buffers: PieceBuffers;

@@ -279,7 +279,7 @@ class BodySpool {
     if (this.#waitingBytes > this.#roomBytes) return this.#spill().then(() => undefined);
   }
 
-  /** Gives a body that needs no file. */
+  /** Returns a body that needs no file. */
   finishInMemory(): SpooledBody | undefined {
     const { bodyBufferBytes, bodyInFileOnly } = this.#rules;
     const isSmall = this.#length <= bodyBufferBytes && bodyInFileOnly === 'off';

@@ -106,7 +106,7 @@ function compileJudge({ log }: Build): Take<Verdict> {
   };
 }
 
-/** Gives the 401 with the `WWW-Authenticate` headers of the subrequest's response. */
+/** Returns the 401 with the `WWW-Authenticate` headers of the subrequest's response. */
 function unauthorized({ response: { headers: sent = [] } }: Exchange): Denial {
   const headers: string[] = [];
   for (let index = 0; index < sent.length; index += 2) {

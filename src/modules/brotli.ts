@@ -89,7 +89,7 @@ const directives = directivesFor<BrotliConfig>()({
 
 const RATIO = stateKey<string>('brotli_ratio');
 
-/** Compresses responses with Brotli (ngx_brotli). `gzip_vary` decides on `Vary`; what proxies may get is not asked. */
+/** Compresses responses with Brotli (ngx_brotli). `gzip_vary` applies to it, `gzip_proxied` does not. */
 export const brotli = moduleFor<BrotliConfig>()({
   name: 'brotli',
   summary: 'Compresses responses with Brotli.',

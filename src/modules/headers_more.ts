@@ -140,8 +140,8 @@ const directives = directivesFor<HeadersMoreConfig>()({
 });
 
 /**
- * Headers of responses, set and removed before `add_header` adds its own (headers-more-nginx-module). `Server` and, on the node
- * engine, `Date` can be removed, too.
+ * Headers of responses, set and removed before `add_header` adds its own (headers-more-nginx-module). `Server` and, on
+ * the node engine, `Date` can be removed, too.
  */
 export const headersMore = moduleFor<HeadersMoreConfig>()({
   name: 'headers_more',
@@ -185,7 +185,7 @@ function compileHeader({ name, value }: ChangedHeader, build: Build): HeaderFilt
   };
 }
 
-/** Headers of which the engines have one of their own. */
+/** Headers that the engines add themselves. */
 const OWN_HEADERS = ['server', 'date'] as const;
 
 function compileRemoval(key: string): HeaderFilter {

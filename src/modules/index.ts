@@ -80,12 +80,12 @@ export const MODULES: readonly AnyModule[] = [
   access,
   authBasic,
   authRequest,
-  // Behind the access phase: nobody without access uses a rate or is a trial.
+  // After the access phase: refused requests consume no rate and are no trials.
   rateLimit,
   circuitBreaker,
   limitRate,
-  // nginx's order of filters: first those that add headers, last the one that compresses the body. What `addition` inserts has
-  // passed the filters of its own location.
+  // nginx's order of filters: first those that add headers, last the one that compresses the body. Bodies that
+  // `addition` inserts have passed the filters of their own location.
   requestId,
   headersMore,
   headers,

@@ -51,7 +51,7 @@ export const mirror = moduleFor<MirrorConfig>()({
   },
 });
 
-/** Compiles the handler. `core` says where the body is kept for the copies; absent if they have none. */
+/** Compiles the handler. `core` gives the directory for bodies; absent if the copies have no body. */
 function compileMirror(targets: readonly string[], core: CoreConfig | undefined): Handler {
   const copy = (x: Exchange, body: 'parent' | 'none'): readonly Promise<unknown>[] =>
     targets.map((uri) => x.subrequest({ uri, args: x.args, method: x.method, body, keep: 'head' }));

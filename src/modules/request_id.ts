@@ -66,7 +66,7 @@ function uuidOf(hex: string): string {
 const SUMMARY = 'The id of the request, where `request_id_header` or `request_id_response` is set.';
 const unset: VariableDefinition = { summary: SUMMARY, compile: () => () => undefined };
 
-/** Ids of requests that go on from hop to hop (nginz's requestid module). */
+/** Ids of requests that are passed from hop to hop (nginz's requestid module). */
 export const requestId = moduleFor<RequestIdConfig>()({
   name: 'request_id',
   summary: 'Ids of requests in headers, towards upstreams and clients.',

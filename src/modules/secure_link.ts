@@ -3,7 +3,7 @@ import { type ArgReader, type ComplexValue, directivesFor, readers } from '../co
 import { type Build, moduleFor, type VariableDefinition } from '../contract/index.ts';
 import { type Getter, stateKey } from '../http/index.ts';
 
-/** What one directive says of how links are verified: with a secret word, or by an expression and what it must be the MD5 of. */
+/** One directive: links are verified with a secret word, or with an expression and the text that it is the MD5 of. */
 type LinkRule =
   | { readonly kind: 'secure_link' | 'secure_link_md5'; readonly value: ComplexValue }
   | { readonly kind: 'secure_link_secret'; readonly word: string };
@@ -138,7 +138,7 @@ function compileExpression({ expression: link, md5 }: Expression, build: Build):
 
 const LINK = /^.[^/]*\/([0-9a-f]{32})\/(.+)$/is;
 
-/** Gives the link of a valid request, from its original URI with the query (nginx ngx_http_secure_link_old_variable). */
+/** Returns the link of a valid request from its original URI and query (ngx_http_secure_link_old_variable). */
 function linkBehindHash(requestUri: string, secret: string): string | undefined {
   const [, hash = '', link] = LINK.exec(requestUri) ?? [];
   if (link === undefined) return undefined;

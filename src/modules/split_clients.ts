@@ -70,11 +70,12 @@ function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope):
 }
 
 const MULTIPLIER = 0x5bd1_e995;
-// eslint-disable-next-line no-control-regex -- all of ASCII is what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for all of ASCII
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
- * Computes MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx does (ngx_murmur_hash2): 32 bits, unsigned.
+ * Computes MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx does (ngx_murmur_hash2): 32 bits,
+ * unsigned.
  */
 function murmurHash2(text: string): number {
   // One character per byte: for a short text, creating a buffer takes longer than hashing it.
@@ -92,7 +93,7 @@ function murmurHash2(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Gives four bytes in little-endian order; bytes behind the end are 0. */
+/** Returns four bytes in little-endian order; bytes behind the end are 0. */
 function wordAt(bytes: string, at: number): number {
   return (
     bytes.charCodeAt(at) |

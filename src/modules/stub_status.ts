@@ -48,7 +48,7 @@ export const stubStatus = moduleFor<StubStatusConfig>()<StatusScope>({
   },
   sensitive: () => ({ rule: 'status-exposed', field: 'status' }),
   provision: (_config, worker) => ({ knowsHost: (host) => worker.view.knowsHost(host) }),
-  // As in nginx, programs ask for it under any name.
+  // As in nginx, programs may send any host name.
   compile: (_config, { knowsHost }, build) => ({
     content: compileRead(statusOf(new Connections(build.metrics)), {
       gate: compileReadGate(build, knowsHost, { foreignNames: 'of programs' }),

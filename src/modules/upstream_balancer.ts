@@ -21,14 +21,14 @@ const directives = directivesFor<BalancerConfig>()({
   },
 });
 
-/** Where requests go: the groups of this worker, with the counts of all workers. */
+/** The groups of this worker, with the counts of all workers. */
 interface BalancerScope {
   readonly groups: readonly UpstreamGroup[];
   readonly metrics: Counters;
   readonly knowsHost: KnowsHost;
 }
 
-/** nginz's upstream-balancer module: what it shows. What it does belongs to the groups (`src/upstream/balancing/sticky.ts`). */
+/** The status of nginz's upstream-balancer module; its balancing is in `src/upstream/balancing/sticky.ts`. */
 export const upstreamBalancer = moduleFor<BalancerConfig>()<BalancerScope>({
   name: 'upstream_balancer',
   summary: 'Shows how each upstream selects its servers.',
@@ -156,7 +156,7 @@ function peerStatus(
   };
 }
 
-/** What binds requests, without what the configuration keeps to itself; `null`: nothing does. */
+/** Returns the state of `sticky` without secrets; `null` if the group has none. */
 function stickyStatus({ name, sticky }: UpstreamGroup, totals: LoadTotals): object | null {
   const counts = {
     bound: totals.sticky(name, 'bound'),

@@ -17,12 +17,13 @@ const LOADS = new WeakMap<object, FilesOfLoad>();
 /** What the last load read, if the next one may take it. */
 let left: ReadonlyMap<string, ReadBytes> | undefined;
 
-/** Gives the content of a file; throws the system's error. */
+/** Returns the content of a file; throws the system's error. */
 export type ReadFile = (path: string) => Buffer;
 
 /**
- * Begins a load of a configuration, for which `load` stands. If it inherits (`ssl_object_cache_inheritable`), files that the last such
- * load of this process has read are not read again, unless they have another index or time of change.
+ * Begins a load of a configuration, for which `load` stands. If it inherits (`ssl_object_cache_inheritable`), files
+ * that the last such load of this process has read are not read again, unless they have another index or time of
+ * change.
  */
 export function beginReading(load: object, { inherits }: { readonly inherits: boolean }): void {
   const files = { read: new Map<string, ReadBytes>(), inherited: inherits ? (left ?? new Map()) : undefined };
@@ -31,8 +32,8 @@ export function beginReading(load: object, { inherits }: { readonly inherits: bo
 }
 
 /**
- * Returns what reads files for one load: each once, however often it is named. It may be a pipe, which can be read only once (nginx:
- * ngx_ssl_cache_fetch).
+ * Returns what reads files for one load: each once, however often it is named. It may be a pipe, which can be read only
+ * once (nginx: ngx_ssl_cache_fetch).
  */
 export function readerOf(load: object): ReadFile {
   const files = LOADS.get(load) ?? { read: new Map(), inherited: undefined };
@@ -53,8 +54,8 @@ function readFor({ inherited }: FilesOfLoad, path: string): ReadBytes {
 }
 
 /**
- * Replaces a file as a whole, so that neither a reader nor a crash finds a part of it. `beside`: a path in the same directory, for
- * this writer alone, which is written first.
+ * Replaces a file as a whole, so that neither a reader nor a crash finds a part of it. `beside`: a path in the same
+ * directory, for this writer alone, which is written first.
  */
 export async function replaceDurably(path: string, beside: string, text: string): Promise<void> {
   try {

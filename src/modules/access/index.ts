@@ -3,7 +3,7 @@ import { type Build, type ExplainedAction, moduleFor } from '../../contract/inde
 import { type AccessCheck, type Denial, logContext } from '../../http/index.ts';
 import { type AccessConfig, type AccessRule, directives } from './directives.ts';
 
-/** Gives the text of a rule for messages. */
+/** Returns the text of a rule for messages. */
 function ruleText({ allows, who }: AccessRule): string {
   return `${allows ? 'allow' : 'deny'} ${whoText(who)}`;
 }
@@ -15,7 +15,7 @@ function whoText(who: AccessRule['who']): string {
   return isOne ? networkText(who).replace(/\/\d+$/, '') : networkText(who);
 }
 
-/** Gives the first rule that matches an address. */
+/** Returns the first rule that matches an address. */
 function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | undefined {
   // A client of a Unix socket has no address.
   const bytes = addressBytes(address);
@@ -25,7 +25,7 @@ function ruleFor(rules: readonly AccessRule[], address: string): AccessRule | un
   });
 }
 
-/** Gives the verdict for an address that only rules for all addresses match; the more permissive one of IPv4 and IPv6. */
+/** Returns the verdict on addresses that only rules for all addresses match: the more permissive of IPv4 and IPv6. */
 function verdictOnStrangers(rules: readonly AccessRule[]): 'allowed' | 'denied' | undefined {
   const [ipv4, ipv6] = [IPV4_BYTES, IPV6_BYTES].map((length) => {
     const rule = rules.find(({ who }) => who === 'all' || isEverybody(who, length));

@@ -4,12 +4,12 @@ import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../
 import type { AccessConfig, AccessRule } from './directives.ts';
 
 /** One `allow` or `deny` with its directive. */
-interface Entry extends AccessRule {
+interface WrittenRule extends AccessRule {
   readonly node: DirectiveNode;
 }
 
-/** Gives the rules of a block in the order in which they are tried. */
-function entriesIn(config: CheckedModule<AccessConfig>, block: BlockView): readonly Entry[] {
+/** Returns the rules of a block in the order in which they are tried. */
+function entriesIn(config: CheckedModule<AccessConfig>, block: BlockView): readonly WrittenRule[] {
   const nodes = config.nodesIn(block, 'rules');
   return (config.configIn(block).rules ?? []).flatMap((rule, index) => {
     const node = nodes[index];
@@ -49,7 +49,7 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
   },
 };
 
-/** The block also checks a password, a token or a subrequest. */
+/** Tells whether the block also checks a password or a subrequest. */
 function asksForMore(block: BlockView): boolean {
   return block.effective('auth_basic', 'auth_request').some(({ args }) => args[0]?.value !== 'off');
 }
@@ -82,7 +82,7 @@ function covers(outer: AccessRule['who'], inner: AccessRule['who']): boolean {
   return outer.bits <= inner.bits && contains(outer, inner.bytes);
 }
 
-function orderFinding({ node }: Entry, first: Entry): Problem {
+function orderFinding({ node }: WrittenRule, first: WrittenRule): Problem {
   const [later, earlier] = [node, first.node].map(textOf) as [string, string];
   return {
     at: node,

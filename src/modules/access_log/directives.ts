@@ -39,7 +39,7 @@ export interface FileTarget extends Lines {
 
 /** A log file whose path depends on the request: `name` follows the directory. */
 export interface NamedTarget extends Lines {
-  /** Absolute; no value of a variable leads out of it. */
+  /** Absolute; the value of a variable cannot leave it. */
   readonly directory: string;
   readonly name: ComplexValue;
 }
@@ -109,7 +109,7 @@ function serverTarget(
   return flushMs === undefined ? { ...lines, syslog } : withoutBuffer(path, scope);
 }
 
-/** Splits a path with variables: the directory before the first variable is one that no value can leave. */
+/** Splits a path with variables behind the last directory before the first variable; no value can leave it. */
 function namedTarget(
   path: Word,
   { lines, parameters: { bufferBytes, flushMs } }: Read,

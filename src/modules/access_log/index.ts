@@ -57,7 +57,7 @@ function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
 
 type Compile = OpenTarget['compile'];
 
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
 const UNSAFE_NAME = /[\0-\x1f\x7f]|(?:^|\/)\.\.?(?:\/|$)/;
 
 function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worker: WorkerScope): Compile {
@@ -135,7 +135,7 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   rules: () => import('./rules.ts'),
 });
 
-/** Gives the logs of a level; `off` anywhere among them cancels all (nginx). */
+/** Returns the logs of a level; `off` anywhere among them cancels all (nginx). */
 function targetsOf(logs: readonly LogTarget[] | undefined, prefix: string): readonly WrittenTarget[] {
   if (logs) return logs.some((log) => 'off' in log) ? [] : (logs as readonly WrittenTarget[]);
   const path = resolve(prefix, 'logs/access.log');

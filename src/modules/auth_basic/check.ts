@@ -34,8 +34,8 @@ const BASE64 = /^[A-Za-z0-9+/]*$/;
 const COLON = 0x3a;
 
 /**
- * Reads name and password from a header value; `undefined` if there are none (nginx ngx_http_auth_basic_user). The name is never
- * empty.
+ * Reads name and password from a header value; `undefined` if it has none (nginx ngx_http_auth_basic_user). The name is
+ * never empty.
  */
 function readCredentials(authorization: string | undefined): Credentials | undefined {
   const [, encoded] = /^basic +(.*)$/is.exec(authorization ?? '') ?? [];
@@ -63,7 +63,7 @@ const MAX_FILES = 100;
 export class UserFiles {
   readonly #known = new LRUCache<string, CachedUsers>({ max: MAX_FILES });
 
-  /** Gives the stored password of a user; `undefined`: there is no such user. Throws if the file cannot be read. */
+  /** Returns the stored password of a user; `undefined` if the user is unknown. Throws if the file cannot be read. */
   stored(path: string, user: string): string | undefined {
     const identity = identityOf(statSync(path));
     let known = this.#known.get(path);
@@ -75,13 +75,14 @@ export class UserFiles {
   }
 }
 
-/** Gives a text that changes whenever the file does. */
+/** Returns a text that changes whenever the file does. */
 function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 /**
- * Parses lines of `name:password`, up to another colon; the first of several lines with one name is used. `#` begins a comment.
+ * Parses lines of `name:password`, up to another colon; the first of several lines with one name is used. `#` begins a
+ * comment.
  */
 function parseUsers(text: string): Users {
   const users = new Map<string, string>();
@@ -93,7 +94,7 @@ function parseUsers(text: string): Users {
   return users;
 }
 
-/** What the checks of a worker share. */
+/** The resources that the checks of a worker share. */
 interface CheckParts {
   readonly verifier: Verifier;
   readonly files: UserFiles;
@@ -101,9 +102,7 @@ interface CheckParts {
 
 const BUSY: Denial = { status: 503, headers: ['Retry-After', '1'] };
 
-/**
- * Compiles the check: allows requests with a valid name and password, and logs all others (nginx ngx_http_auth_basic_handler).
- */
+/** Compiles the check of name and password, which logs refused requests (nginx ngx_http_auth_basic_handler). */
 export function compileCheck(
   { realm, userFile }: AuthBasicConfig,
   parts: CheckParts,
@@ -179,7 +178,7 @@ class Check {
 
 const DES_CRYPT = /^[./0-9A-Za-z]{13}$/;
 
-/** Gives the message for a stored password whose scheme is not supported. */
+/** Returns the message for a stored password whose scheme is not supported. */
 function unknownForm(stored: string): string {
   return DES_CRYPT.test(stored)
     ? 'the stored password is one of DES crypt, which is not taken: store it anew, with "gw hash-password"'

@@ -34,7 +34,7 @@ const directives = directivesFor<AuthBasicConfig>()({
   },
 });
 
-/** What the locations of a worker share. */
+/** The resources that the locations of a worker share. */
 interface Shared {
   readonly verifier: Verifier;
   readonly files: UserFiles;

@@ -3,7 +3,7 @@ import type { Build } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { CachePurgeConfig } from './directives.ts';
 
-/** The text of nginz: the address of the client is not in `cache_purge_allowlist`. */
+/** nginz's message: the address of the client is not in `cache_purge_allowlist`. */
 export const NOT_ALLOWED = 'not authorized';
 
 /** Compiles `cache_purge_authorize`: tells whether a client may remove stored responses. */

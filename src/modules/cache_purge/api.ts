@@ -9,7 +9,7 @@ const MODULE = '{"module":"cache_purge"';
 const MAX_BODY_BYTES = 1_048_576;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** What the API of one location works with. */
+/** The resources of the API in one location. */
 export interface PurgeScope {
   readonly zone: string;
   readonly targets: Targets;
@@ -28,7 +28,7 @@ export function compilePurgeApi(config: CachePurgeConfig, scope: PurgeScope, bui
     }
     if (!JSON_TYPE.test(x.header('content-type') ?? ''))
       return refuse(x, 415, 'content-type must be application/json');
-    // A page of another site cannot send this without a preflight request, but one under a foreign name that leads here can.
+    // Pages of other sites need a preflight request for this; one of a foreign name that resolves to gw does not.
     const foreign = writeRefusal(x, scope.knowsHost);
     if (foreign !== undefined) return refuse(x, 403, foreign);
     if (!isAllowed(x)) return refuse(x, 403, NOT_ALLOWED);

@@ -2,7 +2,7 @@ import type { Word } from '../../../grammar/index.ts';
 import { type ArgReader, directivesFor, type Network, readers, uses } from '../../config/index.ts';
 import { EVENT_LIMITS } from '../../zone/index.ts';
 
-/** What the targets of a purge are compared with. */
+/** Targets are whole keys, beginnings of keys, or tags. */
 export type PurgeMatch = 'exact' | 'prefix' | 'tag';
 
 /** `cache_purge_*` and `cache_tags_purge` of one location. */
@@ -44,7 +44,7 @@ const channel: ArgReader<string> = readers.words(
   },
 );
 
-/** `name [size]`: the size is nginz's, whose tags lie in a zone of their own. */
+/** `name [size]`. In nginz the size is that of a zone for tags; here it has no effect. */
 const tagsZone: ArgReader<string> = readers.words(
   { syntax: 'name [size]', min: 1, max: 2 },
   ([name, size], scope) => {
@@ -54,7 +54,7 @@ const tagsZone: ArgReader<string> = readers.words(
   },
 );
 
-/** The API that purges caches, and nginz's for tags. */
+/** The directives of gw's own API and of nginz's for tags. */
 export const directives = directivesFor<CachePurgeConfig>()({
   cache_purge_api: {
     ...GW,

@@ -2,7 +2,7 @@ import type { WorkerScope } from '../../contract/index.ts';
 import { EVENT_LIMITS, openRing } from '../../zone/index.ts';
 import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 
-/** What the responses of a location tell about its events. */
+/** The counts of events that the responses of a location show. */
 interface EventCounts {
   attempted: number;
   published: number;
@@ -67,7 +67,7 @@ function eventsOf(
     .map(({ target, purged: count }) => ({ type: 'purged', payload: payloadOf(match, target, count) }));
 }
 
-/** The beginning of a target that is too long for an event. */
+/** Returns the payload of an event, with only the beginning of a target that is too long. */
 function payloadOf(match: PurgeMatch, target: string, purged: number): string {
   let characters = Array.from(target);
   for (;;) {

@@ -13,11 +13,11 @@ import { meansAll, type Targets, targetsOf } from './targets.ts';
 
 export type { CachePurgeConfig } from './directives.ts';
 
-/** What a location works with: one of the two APIs. */
+/** The resources of a location, which serves one of the two APIs. */
 interface Resources {
   readonly purge?: PurgeScope;
   readonly tags?: TagsScope;
-  /** Lets the other gateways do the same, if the location says so. */
+  /** Adds the other gateways to the targets if the location shares its purges. */
   readonly share: (targets: Targets, sharing: PurgeSharing) => Targets;
 }
 

@@ -14,14 +14,14 @@ import { compileAllowlist, NOT_ALLOWED } from './allowlist.ts';
 import type { CachePurgeConfig } from './directives.ts';
 import { countTags, purgeTargets, TAG_BYTES, type Targets } from './targets.ts';
 
-/** What `cache_tags_purge` works with. */
+/** The resources of `cache_tags_purge`. */
 export interface TagsScope {
   readonly targets: Targets;
   readonly metrics: Counters;
   readonly knowsHost: KnowsHost;
 }
 
-/** What a request to `cache_tags_purge` has removed. */
+/** The result of a purge by `cache_tags_purge`. */
 export interface TagPurge {
   readonly tag: string;
   readonly purged?: number;
@@ -30,7 +30,7 @@ export interface TagPurge {
 
 export const LAST_PURGE = stateKey<TagPurge>('cache_tags_purge');
 
-/** Compiles `cache_tags_purge`: GET shows the tags, DELETE removes what has one. */
+/** Compiles `cache_tags_purge`: GET shows the tags, DELETE removes the stored responses with one. */
 export function compileTagsApi(
   config: CachePurgeConfig,
   { targets, metrics, knowsHost }: TagsScope,

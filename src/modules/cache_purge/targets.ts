@@ -8,17 +8,17 @@ import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 const KEY_BYTES = 4_096;
 export const TAG_BYTES = 64;
 
-/** The text of nginz. */
+/** nginz's message. */
 const NO_TARGET = 'each target must be a non-empty string';
 
-/** nginz's name for the tags of everything. */
+/** nginz's name for the tags of all caches. */
 const ALL_CACHES = 'default';
 
-/** What the targets of a location mean. */
+/** The caches of a location and the kind of its targets. */
 export interface Targets {
   readonly stores: readonly CacheStore[];
   readonly kind: Purge['kind'];
-  /** They purge the same. */
+  /** The gateways that repeat the purge. */
   readonly others?: OtherGateways | undefined;
 }
 
@@ -30,13 +30,13 @@ export function meansAll(zone: string, { tagsZone }: Pick<CachePurgeConfig, 'tag
   return zone === ALL_CACHES || zone === tagsZone;
 }
 
-/** A cache that does not exist has been refused when the configuration was loaded. */
+/** Finds the caches of a zone. A missing cache was refused when the configuration was loaded. */
 export function targetsOf(zone: string, { match }: CachePurgeConfig, caches: Caches): Targets {
   const store = caches.get(zone);
   return store ? { stores: [store], kind: KEYS[match] } : { stores: [...caches.values()], kind: TAGS[match] };
 }
 
-/** The targets of a body; a text says what is wrong with it. */
+/** Reads the targets of a body; a text describes the fault. */
 export function readTargets(
   body: Buffer,
   {
@@ -81,8 +81,8 @@ function faultOf(
 }
 
 /**
- * Removes what targets mean. Resolves with the number of responses of each when no worker serves them any more; what is named twice
- * counts where it stands first.
+ * Removes the stored responses of targets. Resolves when no worker serves them any more, with the number for each
+ * target. A response that several targets name counts for the first of them.
  */
 export async function purgeTargets(
   { stores, kind, others }: Targets,
@@ -110,7 +110,7 @@ export async function countTags(stores: readonly CacheStore[]): Promise<Readonly
       const { entries, next } = index.entriesPart(cursor);
       for (const { tags } of entries) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
       cursor = next;
-      // A large index takes some milliseconds: requests go on meanwhile.
+      // Other requests are served between the parts of a large index.
       if (next !== undefined) await nextTurn();
     }
   }

@@ -123,7 +123,7 @@ function checkMaps(
   }
 }
 
-/** What is done with one response. */
+/** The decision on one response. */
 interface Decision {
   /** The charset to add; `undefined`: none. */
   readonly name: string | undefined;
@@ -180,7 +180,7 @@ function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): 
 /** Adds the charset, but not to redirects: old browsers would use it for the next page (nginx). */
 function nameCharset(decide: Decide): HeaderFilter {
   return (x) => {
-    // The charset stands with each part.
+    // Each part has the charset.
     if (x.status === 206 && x.state(RANGED)?.texts) return;
     const { name, recoding, fault } = decide(x);
     if (fault !== undefined) x.writeLog(fault);
@@ -188,7 +188,7 @@ function nameCharset(decide: Decide): HeaderFilter {
   };
 }
 
-/** Gives the type that a whole response would have. */
+/** Returns the type that a whole response would have. */
 function typeOfParts(filter: HeaderFilter, decide: Decide): (x: Exchange, type: string) => string {
   return (x, type) => {
     x.response.type = type;
@@ -199,7 +199,7 @@ function typeOfParts(filter: HeaderFilter, decide: Decide): (x: Exchange, type: 
   };
 }
 
-/** Decides for the response of which several ranges are sent, instead of for the one that contains them. */
+/** Decides on the whole response instead of the multipart response with its ranges. */
 function ofWhole(decide: Decide): Decide {
   return (x) => {
     const ranged = x.status === 206 ? x.state(RANGED) : undefined;
@@ -222,7 +222,7 @@ function recodeBody(decideAlone: Decide): BodyFilter {
     open(x) {
       const { name, recoding } = decide(x);
       const texts = x.status === 206 ? x.state(RANGED)?.texts : undefined;
-      // The charset stands with each part.
+      // Each part has the charset.
       if (!texts) setCharset(x, name as string);
       return (recoding as Recoding).open(texts);
     },

@@ -65,7 +65,7 @@ interface Span {
 
 /** A recoding from one charset to another. */
 export interface Recoding {
-  /** Creates the transform for one response. Where each byte becomes one byte, some may be left alone. */
+  /** Creates the transform for one response. Bytes of `kept` stay unchanged, if `keepsLength`. */
   open(kept?: readonly Span[]): BodyTransform;
   /** Each byte becomes one byte. */
   readonly keepsLength: boolean;
@@ -80,7 +80,7 @@ type Recodings = ReadonlyMap<string, Recoding>;
 /** Locations share the maps of their configuration, and therefore the tables. */
 const COMPILED = new WeakMap<readonly CharsetMap[], Recodings>();
 
-/** Gives the recodings of some maps, in both directions, by `from to` in lower case. */
+/** Returns the recodings of some maps, in both directions, by `from to` in lower case. */
 export function recodingsOf(maps: readonly CharsetMap[]): Recodings {
   const known = COMPILED.get(maps) ?? compileRecodings(maps);
   COMPILED.set(maps, known);

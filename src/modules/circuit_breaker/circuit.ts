@@ -9,14 +9,15 @@ type State = 'closed' | 'open' | 'half_open';
 export type Admission = 'allow' | 'open' | 'half_open_busy' | 'busy';
 export type Outcome = 'success' | 'failure' | 'unknown';
 
-/** A request that was admitted. For a trial: the time until which no other one is admitted. */
+/** A request that was admitted. A trial has the time until which no other one is admitted. */
 export interface Ticket {
   readonly trialUntilMs?: number;
 }
 
 /*
- * A circuit is one number of shared memory. From 0 on it is closed, and the number is that of failures in a row. Below 0 it is not:
- * the number is -1 - 2 * (successes in a row) - (1 during a trial), and the time beside it is when the next request may pass.
+ * A circuit is one number in shared memory. If it is 0 or more, the circuit is closed, and it counts the failures in a
+ * row. Below 0 the circuit is open or half open: the number is -1 - 2 * (successes in a row) - (1 during a trial), and
+ * the time beside it is when the next request may pass.
  */
 const OPEN = -1;
 const notClosed = (successes: number, inTrial: boolean): number => OPEN - 2 * successes - (inTrial ? 1 : 0);
@@ -37,7 +38,7 @@ export class Circuit {
   readonly #limits: CircuitLimits;
   readonly #nowMs: () => number;
 
-  /** `key` identifies it in shared memory. */
+  /** `key` identifies the circuit in shared memory. */
   constructor(
     rates: RequestRates,
     { key, ...limits }: CircuitLimits & { readonly key: string },
@@ -49,7 +50,7 @@ export class Circuit {
     this.#nowMs = nowMs;
   }
 
-  /** `undefined`: its memory is locked. */
+  /** `undefined` if the memory is locked. */
   get state(): State | undefined {
     return this.#locked(({ number: value, writtenMs }) => {
       if (value >= 0) return 'closed';
@@ -57,14 +58,14 @@ export class Circuit {
     });
   }
 
-  /** Admits a request, or returns why not. */
+  /** Admits a request, or returns the reason why it is refused. */
   admit(): Ticket | Exclude<Admission, 'allow'> {
     const admitted = this.#locked((rates): Ticket | Exclude<Admission, 'allow'> => {
       const { number: value, writtenMs } = rates;
       if (value >= 0) return {};
       const nowMs = this.#nowMs();
       if (nowMs < writtenMs) return isTrial(value) ? 'half_open_busy' : 'open';
-      // The outcome of a trial is never recorded if its worker dies: after this time, another trial may begin.
+      // If a worker dies, the outcome of its trial is never recorded: after this time, another trial may begin.
       const trialUntilMs = nowMs + this.#limits.timeoutMs;
       rates.number = notClosed(successesIn(value), true);
       rates.writtenMs = trialUntilMs;

@@ -82,7 +82,7 @@ const directives = directivesFor<CircuitBreakerConfig>()({
 const ZONE = { name: 'gw circuits', kind: 'request limit', sizeBytes: 1_048_576, key: 'circuits' } as const;
 const STATUS = 503;
 
-/** The decisions of circuits on a request: how to settle with those that admitted it, and the last decision. */
+/** The functions that record the outcome of a request in the circuits that admitted it, and the last decision. */
 interface Passage {
   readonly passed: Map<string, () => void>;
   admission: Admission;
@@ -97,14 +97,14 @@ function outcomeOf(x: Exchange, round: number): Outcome {
   const status = upstreamStatus > 0 ? upstreamStatus : x.status;
   if (status === 499 || status === 0) return 'unknown';
   if (status >= 500 && status < 600) return 'failure';
-  // A body that is too large, a refusal or a stored response says nothing of the upstream.
+  // A body that is too large, a refusal or a stored response says nothing about the upstream.
   const isOwn = upstreamStatus === 0 && (tries !== undefined || x.inErrorPage || status >= 400);
   return isOwn ? 'unknown' : 'success';
 }
 
 type Circuits = (build: Build) => { readonly circuit: Circuit; readonly key: string } | undefined;
 
-/** Asks the circuit, and settles with it when the head of the response is known or the request ends without one. */
+/** Asks the circuit, and records the outcome when the response head is known or the request ends without one. */
 function compileParts(
   { circuit, key }: NonNullable<ReturnType<Circuits>>,
   { log, location }: Build,

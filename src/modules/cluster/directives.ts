@@ -59,7 +59,7 @@ function timeFrom(leastMs: number): ArgReader<number> {
 }
 
 const FALLBACKS = ['local', 'share', 'open', 'closed'] as const;
-/** Requests wait for the store, and what was taken is lost to all others. */
+/** Longest lease and wait: other nodes cannot use a lease, and requests wait for the store. */
 const LONGEST_LIMIT_MS = 10_000;
 const EXPECTED_OF: Readonly<Record<string, string>> = {
   lease: 'a time from 1ms to 10s',
@@ -96,7 +96,7 @@ const file: ArgReader<FileName> = readers.oneWord('file', ({ value }, { confDir 
   path: resolve(confDir, value),
 }));
 
-/** Gateways that share what they know. */
+/** The directives of the module. */
 export const directives = directivesFor<ClusterConfig>()({
   cluster: {
     contexts: ['http'],

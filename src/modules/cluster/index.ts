@@ -7,7 +7,7 @@ export const cluster = moduleFor<ClusterConfig>()({
   name: 'cluster',
   summary: 'What the gateways of several machines share.',
   directives,
-  // Locations have none of its directives.
+  // The directives are not allowed in locations.
   enabled: ({ backend }) => backend !== undefined,
   probe: probeCluster,
   compile: () => ({}),

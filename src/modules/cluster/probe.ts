@@ -3,7 +3,7 @@ import type { ClusterConfig, LiveProblem, LiveScope } from '../../contract/index
 
 type Problem = LiveProblem<ClusterConfig>;
 
-/** Tests what only a running store can tell: what it does when it is full, and what its nodes tell each other. */
+/** Tests the running store: its policy when it is full, the number of its nodes, and their parameters. */
 export async function probeCluster(_config: ClusterConfig, live: LiveScope): Promise<readonly Problem[]> {
   const { cluster } = live;
   return cluster ? problemsOf(await inspectStore(cluster, live.timeoutMs)) : [];

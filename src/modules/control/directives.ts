@@ -81,7 +81,7 @@ function readPart(word: Word, { report }: ReadScope): Partial<DictionaryConfig> 
   return undefined;
 }
 
-/** The name of a cluster is in any word. */
+/** Any word may give the name of a cluster. */
 const CLUSTER_NAMES = [0, 1, 2, 3].flatMap((word) => uses('cluster', { word, behind: ['cluster='] }));
 
 const flagVariable: ArgReader<FlagVariable> = readers.words(

@@ -39,7 +39,7 @@ function readPair(pair: string): readonly [string, string] {
   return [decodeURIComponent(pair.slice(0, equals)), decodeURIComponent(pair.slice(equals + 1))];
 }
 
-/** Gives the value of a required parameter. Throws a `ControlFault` (400) if it is missing or empty. */
+/** Returns the value of a required parameter. Throws a `ControlFault` (400) if it is missing or empty. */
 export function required(query: Query, name: string): string {
   const value = query.get(name);
   if (value === undefined || value === '')
@@ -72,21 +72,21 @@ export interface Endpoint {
   readonly path: string;
   /** A phrase for `describe`. */
   readonly description: string;
-  /** It changes something: pages of other sites must not request it. */
+  /** The endpoint changes something: pages of other sites must not request it. */
   readonly writes?: true;
-  /** It need not be guarded: `gw check` accepts that everybody may request it. */
+  /** The endpoint needs no guard: `gw check` accepts that everybody may request it. */
   readonly harmless?: true;
-  /** Balancers and orchestrators ask it, under any name. */
+  /** Load balancers and orchestrators request the endpoint, with any host name. */
   readonly isProbe?: true;
   /** The configuration is refused if there is no dictionary for flags. */
   readonly needsFlags?: true;
-  /** Requests are counted by location only if an endpoint shows the counts. */
+  /** The endpoint shows the counts of requests by location, which are kept only then. */
   readonly showsRequestCounts?: true;
   /** Compiles the handler for GET and HEAD; it may throw a `ControlFault` or a `DictionaryFault`. */
   compile(surface: Surface): Handler;
 }
 
-/** What an endpoint is compiled with. */
+/** The values that an endpoint is compiled with. */
 export interface Surface {
   readonly config: ControlConfig;
   readonly resources: ControlResources;
@@ -118,8 +118,8 @@ export function refuse(x: Exchange, status: number, message: string): void {
 }
 
 /**
- * Compiles the test for cross-site requests: a page can make a browser send any GET, also to addresses that only the browser can
- * reach.
+ * Compiles the test for cross-site requests: a page can make a browser send any GET, also to addresses that only the
+ * browser can reach.
  */
 function compileRefusal(
   { writes, isProbe }: Endpoint,

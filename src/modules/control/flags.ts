@@ -32,8 +32,8 @@ const MAX_PERCENT = 100;
 export const MAX_NAME_BYTES = 255;
 
 /**
- * Encodes a flag as one number, which is cheaper to read than text: the percentage, or its complement (-1 to -101) if the flag is
- * off.
+ * Encodes a flag as one number, which is cheaper to read than text: the percentage, or its complement (-1 to -101) if
+ * the flag is off.
  */
 export function encodeFlag({ enabled, rolloutPct }: Flag): number {
   return enabled ? rolloutPct : ~rolloutPct;
@@ -168,7 +168,7 @@ export const flagList: Endpoint = withFlags({
       for (const entry of entries) flags.push(...listed(entry));
       if (flags.length > MAX_LISTED) throw new ControlFault(200, `more than ${MAX_LISTED} flags to list`);
       cursor = next;
-      // Lets other requests be served between the parts.
+      // Other requests are served between the parts.
       if (cursor !== undefined) await setImmediate();
     }
     flags.sort((a, b) => ((a['name'] as string) < (b['name'] as string) ? -1 : 1));
@@ -180,7 +180,7 @@ type FlagEndpoint = Omit<Endpoint, 'compile' | 'needsFlags'> & {
   act(x: Exchange, query: Query, dictionary: Dictionary): void | Promise<void>;
 };
 
-/** The name of the dictionary that a request of an endpoint for flags is about; `undefined`: its arguments are invalid. */
+/** Returns the name of the dictionary that a request for flags uses; `undefined` if its arguments are invalid. */
 export function dictionaryAsked(args: string, { flagsZone }: ControlConfig): string | undefined {
   try {
     return dictionaryOf(readQuery(args), flagsZone);

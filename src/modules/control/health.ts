@@ -35,7 +35,7 @@ interface CheckResult {
   readonly output?: string;
 }
 
-/** `/runtime/live`: 200 if the event loop of a worker runs, for whatever restarts the gateway otherwise. */
+/** `/runtime/live`: 200 while the event loop of a worker runs. For orchestrators that restart a gateway. */
 export const live: Endpoint = {
   name: 'live',
   path: 'live',
@@ -45,7 +45,7 @@ export const live: Endpoint = {
   compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
 };
 
-/** `/runtime/ready`: whether requests are accepted, for load balancers. */
+/** `/runtime/ready`: 503 while the gateway drains or a check fails. For load balancers. */
 export const ready: Endpoint = {
   name: 'ready',
   path: 'ready',

@@ -75,7 +75,7 @@ function tellEndpoint(api: string, config: ControlConfig, location: LocationFact
   };
 }
 
-/** Tells which dictionary the endpoint works with, and who else has it. */
+/** Names the dictionary of the endpoint and the cluster that shares it. */
 function tellDictionary(args: string, config: ControlConfig): readonly ExplainedFact[] {
   const asked = dictionaryAsked(args, config);
   const known = config.dictionaries?.find(({ name }) => name === asked);

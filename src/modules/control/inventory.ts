@@ -57,7 +57,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ready,
 ];
 
-/** Gives the path at which a location serves an endpoint; `undefined` if it does not, or if its path is not fixed. */
+/** Returns the path at which a location serves an endpoint; `undefined` if it does not, or if its path is not fixed. */
 export function endpointPath(
   name: string,
   { api }: Pick<ControlConfig, 'api'>,

@@ -63,7 +63,7 @@ export const metrics: Endpoint = {
   },
 };
 
-/** Gives the feature flags as metrics, read from their dictionary; none if it cannot be read. */
+/** Returns the feature flags as metrics, read from their dictionary; none if it cannot be read. */
 function flagFamily(dictionary: Dictionary | undefined): readonly MetricFamily[] {
   const samples = dictionary ? flagSamples(dictionary) : [];
   if (samples.length === 0) return [];

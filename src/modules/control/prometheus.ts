@@ -4,9 +4,9 @@ import type { Counters, MetricFamily, MetricSample } from '../../zone/index.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
 import type { ControlResources } from './resources.ts';
 
-/** Compiles `prometheus_metrics`: what nginz's prometheus module shows, under its names, counted over all workers. */
+/** Compiles `prometheus_metrics`: the metrics of nginz's prometheus module, with its names, over all workers. */
 export function compilePrometheus({ worker }: ControlResources, build: Build): Handler {
-  // Prometheus asks for it under any name.
+  // Prometheus may send any host name.
   return compileRead((x) => x.send(200, PROMETHEUS_TYPE, prometheusText(familiesOf(worker.metrics))), {
     gate: compileReadGate(build, (host) => worker.view.knowsHost(host), { foreignNames: 'of programs' }),
     forbid: (x: Exchange, reason: string) => x.send(403, 'text/plain', `${reason}\n`),

@@ -17,7 +17,7 @@ export interface ControlConfig {
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];
   readonly flags?: readonly FlagVariable[];
-  /** True: requests from pages of other sites and with unknown host names are served. */
+  /** True: serves requests from pages of other sites and those with unknown host names. */
   readonly crossSite: boolean;
 }
 
@@ -62,22 +62,22 @@ class Routes {
     for (const route of routes) this.#routes.set(`${route.name} ${route.path}`, route);
   }
 
-  /** Gives the routes in the order of the inventory. */
+  /** Returns the routes in the order of the inventory. */
   list(inventory: readonly RouteDescription[]): readonly RouteDescription[] {
     const order = inventory.map(({ name }) => name);
     return [...this.#routes.values()].toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   }
 }
 
-/** Gives the prefix below which a location serves the inventory. */
+/** Returns the prefix below which a location serves the inventory. */
 export function prefixOf({ kind, path }: LocationFacts): string {
   if (kind !== 'prefix') return STANDARD_PREFIX;
   return path.endsWith('/') ? path : `${path}/`;
 }
 
 /**
- * Gives the route of a location with a single endpoint; a regex is shown behind `~`. Named locations have none: clients cannot
- * request them.
+ * Returns the route of a location with a single endpoint; a regex is shown behind `~`. A named location has no
+ * route, since clients cannot request it.
  */
 export function singleRoute(
   { name, description }: RouteDescription,
@@ -86,7 +86,7 @@ export function singleRoute(
   return kind === 'named' ? [] : [{ name, description, path: kind === 'regex' ? `~${path}` : path }];
 }
 
-/** Gives the routes of a location with the whole inventory. */
+/** Returns the routes of a location with the whole inventory. */
 export function inventoryRoutes(
   inventory: readonly RouteDescription[],
   location: LocationFacts,
@@ -97,7 +97,7 @@ export function inventoryRoutes(
   return location.kind === 'exact' ? routes.filter(({ path }) => path === location.path) : routes;
 }
 
-/** What the control surface uses in one worker. */
+/** The resources of the control surface in one worker. */
 export interface ControlResources {
   readonly dictionaries: ReadonlyMap<string, Dictionary>;
   /** The routes of the whole configuration. */
@@ -132,7 +132,7 @@ function openShared(
   const dictionary = openDictionary(memory, worker.workerId, { timeoutMs, evict });
   const cluster = named === undefined ? undefined : worker.clusters.get(named);
   if (!cluster) {
-    // What is written from now on must not leave when a later configuration shares the dictionary again.
+    // Entries written now must not be sent to other gateways if a later configuration shares the dictionary.
     worker.onServing(() => dictionary.shared.unshare());
     return dictionary;
   }

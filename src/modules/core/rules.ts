@@ -58,7 +58,7 @@ const keepaliveRequestsLow: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('keepalive_requests')) {
       const requests = Number(node.args[0]?.value);
-      // 0 means that such connections are not wanted at all.
+      // 0 turns keep-alive connections off.
       if (!(requests > 0 && requests < FEW_REQUESTS)) continue;
       yield {
         at: node,

@@ -107,7 +107,7 @@ async function startRefresh(
   await refresh.start();
 }
 
-/** Gives how the source of a group is opened; `undefined` if the API is the only one to change it. */
+/** Returns the function that opens the source of a group; `undefined` if only the API changes the group. */
 function openerOf(config: ApiConfig, source: SourceKind, worker: WorkerScope): Asked['open'] | undefined {
   switch (source) {
     case 'static':

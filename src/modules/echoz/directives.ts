@@ -115,7 +115,7 @@ const header: ArgReader<NonNullable<EchozConfig['headers']>[number]> = readers.w
 const CONTEXTS = ['location', 'location if'] as const;
 const SOURCE = 'nginz echoz';
 
-/** What the directives of the content have in common. */
+/** The common part of the rows of content directives. */
 const step = (args: ArgReader<Step>, summary: string, name: string) =>
   ({
     contexts: CONTEXTS,
@@ -204,7 +204,7 @@ export const directives = directivesFor<EchozConfig>()({
 
 const SENDING: ReadonlySet<Step['kind']> = new Set(['text', 'duplicate', 'flush', 'body']);
 
-/** A request that has a response cannot be redirected, and one that is redirected gets no text from here. */
+/** Checks that no text is sent before a redirect, and that nothing follows it. */
 export function validate({ steps = [] }: EchozConfig, report: ConfigReport<EchozConfig>): void {
   const index = steps.findIndex(({ kind }) => kind === 'redirect');
   if (index < 0) return;

@@ -57,7 +57,7 @@ function compileContent(steps: readonly Step[], build: Build): Handler {
     return (x) => x.send(200, typeOf(x), texts.map((render) => render(x)).join(''));
   }
   const acts = steps.map((step) => compileStep(step, build));
-  // A body can be read only as long as there is no response.
+  // A body can be read only before the response has begun.
   const needsBody = steps.some(({ kind }) => kind === 'read body' || kind === 'body');
   const hasBody = needsBody ? compileBodyReader(build) : () => true;
   return async (x) => {
@@ -103,7 +103,7 @@ function compileStep(step: Step, build: Build): Act {
 
 const PIECE_BYTES = 65_536;
 
-/** Repeats a text piece by piece: a small number in the configuration can make much of it. */
+/** Repeats a text piece by piece: a small number in the configuration can produce much text. */
 function compileDuplicate({ times, words }: Extract<Step, { kind: 'duplicate' }>, build: Build): Act {
   const render = compileWords(words, build);
   return async (x, output) => {

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Exchange, type Getter, type ResponseStream } from '../../http/index.ts';
 
-/** More text than this is sent before the rest is made. */
+/** Bytes of text that are collected before they are sent. */
 const MOST_BYTES = 65_536;
 
-/** The body that directives write one after another. If none of them sends a part of it, the response has a length. */
+/** The body that directives write in turn. If it is sent at once, the response has a length. */
 export class Output {
   readonly #x: Exchange;
   readonly #typeOf: Getter;
   #waiting: Buffer[] = [];
   #bytes = 0;
-  /** `null`: to HEAD, only the head is sent. */
+  /** `null` for HEAD: only the head is sent. */
   #stream: ResponseStream | null | undefined;
 
   constructor(x: Exchange, typeOf: Getter) {
@@ -18,12 +18,12 @@ export class Output {
     this.#typeOf = typeOf;
   }
 
-  /** Text waits to be sent. */
+  /** True if text waits to be sent. */
   get hasText(): boolean {
     return this.#bytes > 0;
   }
 
-  /** Nothing that is added is sent any more: the request is a HEAD, or the client has left. */
+  /** True if no more text is sent: the request is a HEAD, or the client has left. */
   get isOver(): boolean {
     return this.#stream === null || this.#x.aborted;
   }

@@ -47,7 +47,7 @@ export const PARAMS_END = textOf(header(RECORD.PARAMS, 0));
 /** The same, for a request without a body. */
 export const REQUEST_END = PARAMS_END + textOf(STDIN_END);
 
-/** Gives the records of the parameters, as many as their length needs. */
+/** Returns the records of the parameters, as many as their length needs. */
 export function paramRecords(content: string): string {
   if (content.length <= MOST_BYTES) return paramRecord(content);
   let text = '';

@@ -34,7 +34,7 @@ const SCRIPT_NAME =
   'The path of the script: `$uri`, or its part in front of the path info; `fastcgi_index` is appended.';
 const PATH_INFO = 'The part of `$uri` behind the script, as `fastcgi_split_path_info` finds it.';
 
-/** Gives the variables of a location. */
+/** Returns the variables of a location. */
 export function scriptVariables(config: ScriptConfig): Record<string, VariableDefinition> {
   const scriptOf = compileScript(config);
   return {

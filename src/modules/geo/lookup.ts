@@ -1,8 +1,8 @@
 import { addressBytes, type ComplexValue, type Network } from '../../config/index.ts';
 
 /**
- * The values of all addresses. The value of an address is that of the last start at or before it; the first start is the lowest
- * address.
+ * The values of all addresses. The value of an address is that of the last start at or before it; the first start is
+ * the lowest address.
  */
 export interface Intervals<T extends number | string> {
   /** Ascending. */
@@ -39,8 +39,8 @@ const DOT = 46;
 const ZERO = 48;
 
 /**
- * Gives an IPv4 address as a number; `undefined` if the text is not one (ngx_inet_addr). Every request that uses a `geo` variable
- * calls it, and a regular expression would take five times as long.
+ * Returns an IPv4 address as a number; `undefined` if the text is not one (ngx_inet_addr). Every request that uses a
+ * `geo` variable calls it, and a regular expression would take five times as long.
  */
 export function ipv4Number(address: string): number | undefined {
   let number = 0;
@@ -62,7 +62,7 @@ export function ipv4Number(address: string): number | undefined {
 /** The address that nginx uses for clients of Unix sockets and variables without an address. */
 const NO_ADDRESS = 0xffff_ffff;
 
-/** Gives the index of the value of an address; -1: none. */
+/** Returns the index of the value of an address; -1 if it has no value. */
 export function lookUp({ v4, v6 }: Pick<GeoConfig, 'v4' | 'v6'>, address: string): number {
   const number = ipv4Number(address);
   if (number !== undefined) return valueAt(v4, number);
@@ -71,7 +71,7 @@ export function lookUp({ v4, v6 }: Pick<GeoConfig, 'v4' | 'v6'>, address: string
   return valueAt(v4, bytes ? Buffer.from(bytes).readUInt32BE() : NO_ADDRESS);
 }
 
-/** Gives the value of the last start at or before the key. */
+/** Returns the value of the last start at or before the key. */
 function valueAt<T extends number | string>({ starts, values }: Intervals<T>, key: T): number {
   let low = 0;
   let high = starts.length - 1;

@@ -17,7 +17,7 @@ import { SCHEMES } from './directives.ts';
 /** nginx hides these, besides `X-Accel-…` (ngx_http_grpc_hide_headers). */
 const HIDDEN: readonly string[] = ['Date', 'Server'];
 
-/** Gives how requests are passed on: messages go both ways as they come, and nothing is stored. */
+/** The rules for passing requests on: messages go both ways as they come, and nothing is stored. */
 export function streaming(config: GrpcConfig): GrpcConfig & ForwardingConfig {
   return {
     ...plainForwarding(config),

@@ -85,7 +85,7 @@ export function compileAdded({ name, value, always }: AddedHeader, build: Build)
   return always ? add : (x) => (isGood(x) ? add(x) : undefined);
 }
 
-/** Gives the date of a `Last-Modified` that is added to every range: `If-Range` is compared with it (nginx). */
+/** Returns the date of a `Last-Modified` that is added to every range: `If-Range` is compared with it (nginx). */
 export function addedDate(
   added: readonly AddedHeader[],
   build: Build,
@@ -97,8 +97,8 @@ export function addedDate(
 }
 
 /**
- * Compiles trailers. They follow those of an upstream, and are evaluated at the end of the response; one that reads another trailer
- * sees those before it (nginx).
+ * Compiles trailers. They follow those of an upstream, and are evaluated at the end of the response; one that reads
+ * another trailer sees those before it (nginx).
  */
 export function compileTrailers(trailers: readonly AddedHeader[], build: Build): HeaderFilter | undefined {
   if (trailers.length === 0) return undefined;
@@ -128,7 +128,7 @@ export function compileTrailers(trailers: readonly AddedHeader[], build: Build):
   };
 }
 
-/** Gives the values of a trailer, in one list, by its name in lower case. */
+/** Returns the values of a trailer, in one list, by its name in lower case. */
 export function findTrailer(x: Exchange, name: string): string | undefined {
   const fields = x.response.trailers?.() ?? [];
   const values = fields.filter((_, index) => index % 2 === 1 && fields[index - 1]?.toLowerCase() === name);

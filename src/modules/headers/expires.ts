@@ -103,7 +103,7 @@ function momentOf({ kind, seconds }: Timed, now: number, x: Exchange): number {
   return seconds + (Number.isNaN(modified) ? now : modified);
 }
 
-/** Gives the next time at which the local clock shows this time of day (nginx: ngx_next_time). */
+/** Returns the next time at which the local clock shows this time of day (nginx: ngx_next_time). */
 function nextDaily(now: number, seconds: number): number {
   const at = new Date(now * 1000);
   at.setHours(0, 0, seconds, 0);

@@ -39,7 +39,7 @@ const headerRedefinition: Rule = {
   },
 };
 
-/** Gives the fix. Merging keeps the headers of both levels, so one that is replaced here would be sent twice. */
+/** Returns the fix. Merging keeps the headers of both levels, so one that is replaced here would be sent twice. */
 function keepingFix({ at, dropped, replaces }: Dropping): Fix {
   if (!replaces) {
     return {

@@ -21,8 +21,8 @@ export function parseAddress(text: string): KvAddress | AddressFault {
 }
 
 /**
- * Parses an address that variables have given: a host or an upstream's name, as text or URL. Sockets, data directories and logins
- * must be fixed in the configuration.
+ * Parses an address that variables have given: a host or an upstream's name, as text or URL. Sockets, data directories
+ * and logins must be fixed in the configuration.
  */
 export function parseRequestAddress(text: string): RequestAddress | AddressFault {
   const address = parseAddress(text);
@@ -36,14 +36,14 @@ export function parseRequestAddress(text: string): RequestAddress | AddressFault
   return address;
 }
 
-/** Gives host and port of such an address, the host as in URLs. */
+/** Returns the host, as in URLs, and the port of an address that variables have given. */
 export function requestHostOf(address: RequestAddress): RequestHost {
   if (address.kind === 'name') return { host: address.name };
   const { host, port } = address;
   return { host: host.includes(':') ? `[${host}]` : host, port };
 }
 
-/** Gives the text for logs, without the login. */
+/** Returns the text of an address for logs, without the login. */
 export function addressLabel(address: KvAddress): string {
   return address.kind === 'embedded' ? `embedded:${address.dir}` : redisLabel(address);
 }

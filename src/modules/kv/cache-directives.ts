@@ -3,7 +3,7 @@ import { cacheReaders, type UpstreamCacheConfig } from '../../cache/index.ts';
 
 /** `kv_cache*` of one location. */
 export interface KvCacheConfig extends Omit<UpstreamCacheConfig, 'cacheValid'> {
-  /** How long replies are kept; absent: they are not stored. */
+  /** The time for which replies are kept; absent: they are not stored. */
   readonly cacheValidMs?: number;
 }
 

@@ -27,7 +27,7 @@ export type CommandName = (typeof COMMAND_NAMES)[number];
 /** The type of a command's reply: a string or nil, `OK`/`PONG`, an integer, or a list of strings and nils. */
 export type ReplyShape = 'text' | 'status' | 'integer' | 'texts';
 
-/** How one command maps to HTTP. Its arguments are key, field or keys, and body, in this order, as far as it has them. */
+/** How one command maps to HTTP. Its arguments are those it has of key, field or keys, and body, in this order. */
 export interface CommandRow {
   readonly methods: readonly string[];
   readonly takesKey: boolean;
@@ -91,9 +91,9 @@ export type Done = (fault: StoreFault | undefined, reply: Reply) => void;
 export interface Store {
   /** Its name in log lines, without secrets. */
   readonly label: string;
-  /** Tells stores, databases and logins apart, without their passwords. */
+  /** Differs by store, database and login; contains no password. */
   readonly identity: string;
-  /** The versions of its keys, which writes change; absent: nothing is cached. */
+  /** The versions of the keys, which writes change; `undefined` if nothing is cached. */
   readonly versions: Versions | undefined;
   readonly state: ConnectionState;
   run(command: StoreCommand, args: readonly Bytes[], done: Done): void;

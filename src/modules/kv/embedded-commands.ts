@@ -7,7 +7,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** Range of the integers that a store keeps. */
 const INT64 = { min: INT64_MIN, max: INT64_MAX } as const;
 
-/** Parses a signed 64-bit integer exactly as Redis does: no sign `+`, no leading zero, no blanks (redis util.c, string2ll). */
+/** Parses a signed 64-bit integer as Redis does: no `+`, no leading zero, no blanks (redis util.c, string2ll). */
 function parseInt64(bytes: Buffer): bigint | undefined {
   if (bytes.length === 0 || bytes.length > 20) return undefined;
   const text = bytes.toString('latin1');
@@ -16,7 +16,7 @@ function parseInt64(bytes: Buffer): bigint | undefined {
   return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
-/** What a command of the embedded store works with. */
+/** The records that a command works on, and the time. */
 interface Environment {
   readonly records: Records;
   readonly nowMs: number;
@@ -132,13 +132,13 @@ function expire({ records, nowMs }: Environment, key: Buffer, seconds: Buffer): 
   return '1';
 }
 
-/** Gives the remaining milliseconds; -1 without expiry, -2 without key. */
+/** Returns the remaining milliseconds; -1 without expiry, -2 without key. */
 function msLeft(record: KvRecord | undefined, nowMs: number): string {
   if (!record) return '-2';
   return record.expiryMs === 0n ? '-1' : String(record.expiryMs - BigInt(nowMs));
 }
 
-/** Gives the remaining seconds, rounded to the nearest as in Redis; -1 without expiry, -2 without key. */
+/** Returns the remaining seconds, rounded to the nearest as in Redis; -1 without expiry, -2 without key. */
 function secondsLeft(record: KvRecord | undefined, nowMs: number): string {
   if (!record) return '-2';
   if (record.expiryMs === 0n) return '-1';

@@ -47,7 +47,7 @@ type Table = Database<Buffer, Buffer>;
  *     fields    id(key) field  → value; the id is a SHA-256 of the key, so the fields of a hash stand together
  *     expiries  expiry key     → nothing; in the order of time, for the sweeper
  *
- * Writes must run inside `transaction`; an expired record reads as absent wherever it is still there.
+ * Writes must run inside `transaction`. An expired record reads as absent until the sweeper removes it.
  */
 export class Records {
   readonly #root: RootDatabase;
@@ -106,7 +106,7 @@ export class Records {
 
   /** Writes a field; true if it is new. */
   putField({ key, record }: HashRef<HashRecord | undefined>, field: Buffer, value: Buffer): boolean {
-    // An expired hash may still be there; its fields must not become visible again.
+    // An expired hash may not have been removed yet; its fields must not become visible again.
     if (!record) this.delete(key);
     const stored = fieldKey(key, field);
     const isNew = this.#fields.get(stored) === undefined;

@@ -30,8 +30,8 @@ interface EmbeddedStoreParts {
 type Result = { readonly reply: Reply } | { readonly refused: string };
 
 /**
- * Redis's semantics on LMDB, in this process. All workers open the same files, and one write transaction at a time runs in all of
- * them. A write is confirmed once it is on disk.
+ * Redis's semantics on LMDB, in this process. All workers open the same files; only one write transaction runs at a
+ * time. A write is confirmed once it is on disk.
  */
 export class EmbeddedStore implements Store {
   readonly label: string;
@@ -89,7 +89,7 @@ export class EmbeddedStore implements Store {
       .transaction(() => this.#attempt(name, args))
       .catch((error: Error): Result => ({ refused: error.message }))
       .then((result) => {
-        // Also when its client has had an answer already: a write may be late.
+        // Also after a timeout: the write may have been executed late.
         if (args[0]) this.versions?.change(args[0]);
         this.#finish(result, (fault, reply) => this.#outstanding.settle(call, fault, reply));
       })
@@ -97,8 +97,8 @@ export class EmbeddedStore implements Store {
   }
 
   /**
-   * Runs a command without throwing into a transaction that others share: commands are refused before their first write, and a
-   * failed write fails the whole commit.
+   * Runs a command without throwing into a transaction that others share: commands are refused before their first
+   * write, and a failed write fails the whole commit.
    */
   #attempt(name: StoreCommand, args: readonly Buffer[]): Result {
     try {

@@ -23,7 +23,7 @@ import {
   replyOutcome,
 } from './outcome.ts';
 
-/** Gives the first parameter of that name in a raw query, still encoded; `undefined` if there is none. */
+/** Returns the first parameter of that name in a raw query, still encoded; `undefined` if there is none. */
 export function rawParameter(args: string, name: string): string | undefined {
   let start = 0;
   while (start <= args.length) {
@@ -38,8 +38,8 @@ export function rawParameter(args: string, name: string): string | undefined {
 }
 
 /**
- * Percent-decodes to text, or to bytes if the result is not UTF-8. As in nginx, a `%` without two hex digits stands for itself,
- * and `+` is not a blank.
+ * Percent-decodes to text, or to bytes if the result is not UTF-8. As in nginx, a `%` without two hex digits stands for
+ * itself, and `+` is not a blank.
  */
 export function percentDecode(raw: string): Bytes {
   if (!raw.includes('%')) return raw;
@@ -58,16 +58,16 @@ function hexToByte(_: string, hex: string): string {
 }
 
 /**
- * Gives the store for a request; `undefined` if its address is refused, which has been logged. Throws, or rejects with, a
- * `HostRefused`.
+ * Returns the store for a request; `undefined` if its address is refused, which has been logged. Throws, or rejects
+ * with, a `HostRefused`.
  */
 export type StoreSource = (x: Exchange) => Store | undefined | Promise<Store | undefined>;
 
-/** What a location runs its command with. */
+/** The parts that a location runs its command with. */
 interface CommandParts {
   readonly source: StoreSource;
   readonly caching: Caching | undefined;
-  /** Whether changes of the store are heard. */
+  /** The state of tracking, see `Tracking.state`. */
   readonly changes: () => 'live' | 'down' | 'untracked';
 }
 
@@ -103,7 +103,7 @@ export function refuseHost(x: Exchange, error: unknown): void {
 
 type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
 
-/** Gives key, field or keys in the order of the command, or the code of what is missing. */
+/** Returns key, field or keys in the order of the command, or the error code if one is missing. */
 export function readArgs(
   x: Exchange,
   row: CommandRow,
@@ -140,7 +140,7 @@ async function readBody(x: Exchange, args: readonly Bytes[], config: KvConfig): 
   return undefined;
 }
 
-/** Finds the store of a request and runs the command; a promise only if a name has to be resolved first. */
+/** Finds the store of a request and runs the command. Returns a promise only if a name has to be resolved first. */
 function compileExecute(config: KvConfig, { source, caching, changes }: CommandParts, build: Build): Execute {
   const ask = compileRun(config, build);
   const run = (x: Exchange, args: readonly Bytes[], store: Store | undefined): void | Promise<void> => {
@@ -176,7 +176,7 @@ function asksForBase64({ args }: Exchange): boolean {
   return args !== '' && rawParameter(args, 'encoding') === 'base64';
 }
 
-/** Runs the command and sends the response. No promise, since every request takes this path. */
+/** Runs the command and sends the response, without a promise: every request takes this path. */
 function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
   const keeps = keepsOutcome(build);

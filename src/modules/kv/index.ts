@@ -98,13 +98,13 @@ function tellCommand(config: KvConfig, store: ClosedStore, build: Build): Explai
   };
 }
 
-/** Tells the cache of a request. What it has, only the workers know: keys name versions that are kept in memory. */
+/** Names the cache of a request. Its entries are not looked up: their keys contain versions that only workers know. */
 function cacheFact(x: Exchange, cacheOf: (x: Exchange) => string): ExplainedFact | undefined {
   const name = cacheOf(x);
   return name === '' || name === 'off' ? undefined : { label: 'cache', value: name };
 }
 
-/** Compiles the store that a request names; `undefined` if it is not allowed, and then the response has been sent. */
+/** Compiles the address that a request names. It gives `undefined` after the response to one that is not allowed. */
 function compileAddress(
   { pass, allowHosts }: KvConfig,
   { isBlock }: ClosedStore,
@@ -133,17 +133,17 @@ function compileAddress(
   };
 }
 
-/** What a location has opened. */
+/** The resources of a location. */
 interface Provisioned {
   readonly stores: StoreOrStores;
   readonly caching: (CachingParts & { changes(): 'live' | 'down' | 'untracked' }) | undefined;
 }
 
-/** Other servers, or another login, are tracked anew; the key may be logged, so it tells neither. */
+/** The key differs for other servers and logins. It is hashed, since it may be logged. */
 const trackingKey = (endpoints: readonly Endpoint[]): string =>
   `kv:tracking:${createHash('sha256').update(JSON.stringify(endpoints)).digest('hex')}`;
 
-/** Opens what a cache needs. Changes of stores that requests name are not heard. */
+/** Opens the resources of a cache. Stores that requests name are not tracked. */
 function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['caching'] {
   const { pass } = config;
   const buffers = worker.share(
@@ -152,7 +152,7 @@ function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['cachin
     () => undefined,
   );
   const parts = { caches: worker.caches, buffers };
-  // Nobody else writes to the embedded store.
+  // Only this process writes to the embedded store.
   if (pass?.kind === 'embedded') return { ...parts, changes: () => 'live' };
   const tracking = pass && pass.kind !== 'variable' ? openTracker(pass, config, worker) : undefined;
   return { ...parts, changes: () => tracking?.state ?? 'untracked' };

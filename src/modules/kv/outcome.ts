@@ -10,7 +10,7 @@ import {
   type StoreFault,
 } from './commands.ts';
 
-/** What the kv variables show of this request's command; absent members are variables without a value. */
+/** The values of the kv variables after a command; the variable of an absent member has no value. */
 interface Outcome {
   readonly value?: string;
   readonly exists?: '0' | '1';
@@ -35,7 +35,7 @@ export function keepsOutcome(build: Build): boolean {
 
 const CLIENT = stateKey<Exchange>('kv client');
 
-/** The outcome of a copy of a request is that of the request. */
+/** Keeps the outcome of a copy for the client's own request. */
 export function keepForClient(copy: Exchange, client: Exchange): void {
   copy.setState(CLIENT, client);
 }
@@ -49,7 +49,7 @@ function outcomeOf(x: Exchange): Outcome | undefined {
   return x.state(OUTCOME);
 }
 
-/** Gives the outcome after a reply: a hit or a miss. */
+/** Returns the outcome after a reply: a hit or a miss. */
 export function replyOutcome(row: CommandRow, reply: Reply, state: ConnectionState): Outcome {
   const exists = existed(row, reply);
   return {
@@ -59,7 +59,7 @@ export function replyOutcome(row: CommandRow, reply: Reply, state: ConnectionSta
   };
 }
 
-/** Gives the outcome after a fault. A timeout counts as a store that cannot be reached. */
+/** Returns the outcome after a fault. A timeout counts as a store that cannot be reached. */
 export function faultOutcome(fault: StoreFault, state: ConnectionState): Outcome {
   if (fault.code === 'kv_error') return { exists: '0', error: 'kv_error', state };
   return { error: 'connection_failed', state };
@@ -85,7 +85,7 @@ const ERRORS = {
 const HITS = { name: 'gw_kv_hits_total', help: 'Commands on a key that was there.' };
 const MISSES = { name: 'gw_kv_misses_total', help: 'Commands on a key that was not there.' };
 
-/** Counts one command. To be called when it is sent; the function that it gives is to be called with the result. */
+/** Counts one command. Called when it is sent; the function returned is called with the result. */
 type CommandMeter = () => (fault: StoreFault | undefined, reply: Reply) => void;
 
 export function commandMeter(metrics: Counters, command: CommandName): CommandMeter {

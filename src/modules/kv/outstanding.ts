@@ -34,9 +34,9 @@ export class Call {
 }
 
 /**
- * The commands of one store that wait for their replies: bounded, each with a deadline, each settled exactly once. All have the
- * same timeout, so they are ordered by deadline and one timer serves them all. They form a linked list because there is one per
- * request.
+ * The commands of one store that wait for their replies: bounded, each with a deadline, each settled exactly once. All
+ * have the same timeout, so they are ordered by deadline and one timer serves them all. They form a linked list because
+ * there is one per request.
  */
 export class Outstanding<C extends Call> {
   readonly clock = new TickClock();
@@ -77,7 +77,7 @@ export class Outstanding<C extends Call> {
     this.#timer ??= setTimeout(this.#sweep, this.#timeoutMs);
   }
 
-  /** Settles a call, unless that has happened already. */
+  /** Settles a call unless it is settled already. */
   settle(call: Call, fault: StoreFault | undefined, reply: Reply): void {
     if (!call.waits) return;
     this.#remove(call);

@@ -10,7 +10,7 @@ type Problem = LiveProblem<KvConfig>;
 type ProbeResult =
   { readonly unreachable: string } | { readonly refused: string } | { readonly readOnly: boolean };
 
-/** Tests what only a running store can tell: whether it can be reached, accepts the login, and accepts writes. */
+/** Tests whether the store can be reached, accepts the login, and accepts writes. */
 export async function probeStore(
   { pass, command, connectTimeoutMs }: KvConfig,
   live: LiveScope,
@@ -62,7 +62,7 @@ async function askStore(endpoint: Endpoint, timeoutMs: number): Promise<ProbeRes
   }
 }
 
-/** If the user may not run INFO, the store is not taken for a replica. */
+/** Tells whether the store is a read-only replica; false if the user may not run INFO. */
 async function isReadOnly(client: RedisClient): Promise<boolean> {
   try {
     const info = String(await client.ask('info', ['replication']));
@@ -73,7 +73,7 @@ async function isReadOnly(client: RedisClient): Promise<boolean> {
   }
 }
 
-/** Gives the result for an error of the store, or for a failed connection. */
+/** Returns the result for an error of the store, or for a failed connection. */
 function faultOf(message: string): ProbeResult {
   if (message.startsWith('NOAUTH')) return { refused: 'it wants a password' };
   if (message.startsWith('WRONGPASS') || /invalid password/i.test(message))

@@ -73,8 +73,8 @@ export interface RedisStoreParts {
 }
 
 /**
- * Redis or Valkey: commands are distributed over the connections that are up. If there is none, they wait for one that has just
- * broken, up to the connect timeout; otherwise they fail at once.
+ * Redis or Valkey: commands are distributed over the connections that are up. If no connection is up, they wait for one
+ * that is being opened, up to the connect timeout; otherwise they fail at once.
  */
 export class RedisStore implements CallOwner, ConnectionOwner, Store {
   readonly label: string;
@@ -149,12 +149,12 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
       this.#outstanding.settle(call, { code: 'connection_failed', text: reason }, null);
   }
 
-  /** Whether a connection is up, or is being opened. */
+  /** True if a connection is up or is being opened. */
   get #isReachable(): boolean {
     return this.#connections.some(({ up, opening }) => up || opening);
   }
 
-  /** Gives the next connection that can take a command, round robin. */
+  /** Returns the next connection that can take a command, round robin. */
   #idle(): RedisConnection | undefined {
     const all = this.#connections;
     for (let tried = 0; tried < all.length; tried++) {

@@ -25,7 +25,7 @@ const MAX_PRINTED = 256;
 /** Prepares text of a store or an operating system for a log line: one line, bounded, control characters as `\xXX`. */
 export function printable(text: string): string {
   const cut = text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}...` : text;
-  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+  // eslint-disable-next-line no-control-regex -- it looks for control characters
   return cut.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
   });
@@ -42,7 +42,7 @@ export function sendError(x: Exchange, code: ErrorCode): void {
 /** How strings of a reply are written: as UTF-8 with replacement characters, or as base64. */
 type Encoding = 'utf8' | 'base64';
 
-/** Gives the JSON document for a reply. Integers are copied digit by digit, since they may exceed 2^53. */
+/** Returns the JSON document for a reply. Integers are copied digit by digit, since they may exceed 2^53. */
 export function replyText(shape: ReplyShape, reply: Reply, encoding: Encoding): string {
   switch (shape) {
     case 'text':
@@ -60,7 +60,7 @@ function stringText(value: Buffer | null, encoding: Encoding): string {
   return value === null ? 'null' : JSON.stringify(value.toString(encoding));
 }
 
-/** Gives the number of bytes of the strings in a reply. */
+/** Returns the number of bytes of the strings in a reply. */
 export function replyBytes(shape: ReplyShape, reply: Reply): number {
   if (shape === 'text') return (reply as Buffer | null)?.length ?? 0;
   if (shape !== 'texts') return 0;

@@ -23,7 +23,7 @@ interface ServedStore {
   readonly settings: KvConfig & { readonly pass: Pass };
 }
 
-/** Gives every block with a `kv_pass`. */
+/** Returns every block with a `kv_pass`. */
 function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
   return config.uses('kv_pass').flatMap(({ node, block }) => {
     const settings = config.configIn(block);
@@ -32,7 +32,7 @@ function servedStores(config: CheckedModule<KvConfig>): readonly ServedStore[] {
   });
 }
 
-/** Gives the method of requests that run a command. */
+/** Returns the method of requests that run a command. */
 function methodOf(command: CommandName): string | undefined {
   return COMMANDS[command].methods[0];
 }
@@ -59,7 +59,7 @@ const kvCacheIdle: ModuleRule<KvConfig> = {
       if (!at || !mayCache(settings)) continue;
       const { command, cacheValidMs } = settings;
       if (!STORED.has(command)) {
-        // A cache for a whole server does not mean each of its locations.
+        // An inherited cache is not meant for every location.
         if (block.own('kv_cache').length > 0)
           yield { at, message: `replies to "${command}" are never stored`, hint: 'remove "kv_cache"' };
       } else if (cacheValidMs === undefined) {
@@ -152,7 +152,7 @@ const kvNoPrefix: ModuleRule<KvConfig> = {
   },
 };
 
-/** The client controls the key from its first character on. */
+/** Tells whether the client controls the first character of the key. */
 function isFree({ block, settings: { key } }: ServedStore): boolean {
   const match = matchOf(block);
   const isWhole = match?.kind === 'prefix' && match.path === '/';
@@ -197,7 +197,7 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
   },
 };
 
-/** A name is an upstream or a host. */
+/** Tells whether the store runs on this machine. A name is an upstream or a host. */
 function isHere(pass: Extract<Pass, { kind: 'inet' | 'name' }>, config: CheckedModule<KvConfig>): boolean {
   if (pass.kind === 'inet') return isLocal(pass.host);
   const group = config.upstream(pass.name);
@@ -229,7 +229,7 @@ const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
   },
 };
 
-/** A key that is empty as a whole is refused; one with an empty part is not. */
+/** Returns a variable of the key that may be empty. Keys of one part are left out: an empty key is refused. */
 function mayBeEmpty(
   config: CheckedModule<KvConfig>,
   { parts }: ComplexValue,

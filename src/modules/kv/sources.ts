@@ -22,7 +22,7 @@ import { type SharedVersions, Versions } from './versions.ts';
 /** Maximum number of stores that variables may have opened at a time, per worker and location. */
 const MAX_REQUEST_STORES = 64;
 
-/** Marks stores whose addresses are checked; no address begins like this. */
+/** Prefix of the keys of stores whose addresses are checked; no address begins like this. */
 const CHECKED = 'checked ';
 
 /** The store of the location, or the stores that requests name. */
@@ -50,7 +50,7 @@ const REASONS: Readonly<Record<StoreFault['code'], string>> = {
   kv_error: 'refuses "ping"',
 };
 
-/** Stores that requests name do not affect readiness: whether they can be reached says nothing about this gateway. */
+/** Returns the readiness check of a store. Stores that requests name have none: they say nothing about this gateway. */
 function checkOf(store: Store): Check {
   return () =>
     new Promise((settle) => {
@@ -75,7 +75,8 @@ function closeStore(store: { close(): Promise<void> }): Promise<void> {
 }
 
 /**
- * Locations with the same addresses and settings share connections. The key is hashed: it may be logged, passwords must not be.
+ * Locations with the same addresses and settings share connections. The key is hashed: it may be logged, passwords must
+ * not be.
  */
 function shareKey({ endpoints, settings, versions }: RedisStoreParts): string {
   const { timeoutMs, connectTimeoutMs, connections, pipelining, maxValueBytes } = settings;
@@ -119,7 +120,7 @@ class RequestStores {
     this.#worker = worker;
   }
 
-  /** Gives the store of an address; `undefined` if the address is refused, which is logged. */
+  /** Returns the store of an address; `undefined` if the address is refused, which is logged. */
   named(text: string): Store | undefined {
     const known = this.#stores.get(text);
     if (known) return known;
@@ -127,7 +128,7 @@ class RequestStores {
     return address && this.#open(text, address);
   }
 
-  /** Gives the store of an address if not every host may be named. Throws, or rejects with, a `HostRefused`. */
+  /** Returns the store of an address that `policy` allows. Throws, or rejects with, a `HostRefused`. */
   allowed(text: string, policy: HostPolicy): Store | undefined | Promise<Store | undefined> {
     const address = this.#read(text);
     if (!address) return undefined;
@@ -153,8 +154,8 @@ class RequestStores {
   }
 
   /**
-   * Opens a store if all addresses of its name are allowed; its connections check them again. Concurrent checks of one address
-   * are shared.
+   * Opens a store if all addresses of its name are allowed; its connections check them again. Concurrent checks of one
+   * address are shared.
    */
   #check(key: string, address: RequestAddress, rule: AddressRule): Promise<Store | undefined> {
     const known = this.#checking.get(key);
@@ -211,7 +212,7 @@ interface Opening {
 function redisParts(address: RedisAddress, { config, worker }: Opening): RedisStoreParts {
   const endpoints = endpointsOf(address, (name) => worker.upstream(name));
   const label = addressLabel(address);
-  // A password says who may read, and not what is there.
+  // The password is left out: it does not change the contents of the store.
   const identity = JSON.stringify([label, endpoints], (name, value: unknown) =>
     name === 'password' ? undefined : value,
   );

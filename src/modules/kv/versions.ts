@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 /** Versions of keys; a version stands for all keys with the same hash. */
 const SLOTS = 65_536;
 
-/** What the workers share about the versions of keys. Cloneable. */
+/** The versions of keys, which the workers share. Cloneable. */
 export interface SharedVersions {
-  /** Differs in each run, so that responses of an earlier one are not taken for those of this one. */
+  /** Differs in each run, so that stored responses of an earlier run are not found. */
   readonly epoch: string;
   readonly cells: SharedArrayBuffer;
 }
@@ -19,8 +19,8 @@ export function openVersions(): SharedVersions {
 }
 
 /**
- * The versions of the keys of one store. A stored reply names the versions of its keys, so that a write, which changes them, makes it
- * unfindable for all workers at once; it leaves the cache as what nobody asks for.
+ * The versions of the keys of one store. The cache key of a reply contains the versions of its keys. A write changes
+ * them, so that no worker finds the reply any more; the cache removes it later as unused.
  */
 export class Versions {
   readonly #cells: Int32Array;
@@ -34,17 +34,17 @@ export class Versions {
     this.#seed = hashOf(Buffer.from(store), 0x811c9dc5);
   }
 
-  /** The present versions of some keys. */
+  /** Returns the current versions of some keys. */
   of(keys: readonly (string | Buffer)[]): readonly [epoch: string, ...versions: number[]] {
     return [this.epoch, ...keys.map((key) => Atomics.load(this.#cells, this.#slotOf(key)))];
   }
 
-  /** A key has, or may have, another value. */
+  /** Changes the version of a key whose value has changed, or may have. */
   change(key: string | Buffer): void {
     Atomics.add(this.#cells, this.#slotOf(key), 1);
   }
 
-  /** Any key may have another value. */
+  /** Changes all versions: any value may have changed. */
   changeAll(): void {
     for (let slot = 0; slot < SLOTS; slot++) Atomics.add(this.#cells, slot, 1);
   }
@@ -54,7 +54,7 @@ export class Versions {
   }
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash with a seed. */
 function hashOf(bytes: Buffer, seed: number): number {
   let hash = seed;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);

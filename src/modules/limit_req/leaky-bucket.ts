@@ -34,8 +34,8 @@ export type Admission =
 export const PASSED: Admission = { verdict: 'passed' };
 
 /**
- * Counts a request if every limit allows it, and nowhere otherwise (nginx ngx_http_limit_req_handler). No two limits have the
- * same zone. The zones are locked together, so the result is exact over all threads.
+ * Counts a request if every limit allows it, and nowhere otherwise (nginx ngx_http_limit_req_handler). No two limits
+ * have the same zone. The zones are locked together, so the result is exact over all threads.
  */
 export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): Admission {
   const inOrder = limits.length > 1 ? limits.toSorted(byZone) : limits;
@@ -53,8 +53,8 @@ export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): 
 }
 
 /**
- * Counts a request that a shared bucket has let through: this one is then no emptier than that, and can go on in its place. Not exact:
- * it does nothing if the zone is busy or too small.
+ * Counts a request that a shared bucket has let through: this one is then no emptier than that, and can go on in its
+ * place. Not exact: it does nothing if the zone is busy or too small.
  */
 export function follow(limit: RateLimit, excess: number, nowMs: number = clockMs()): void {
   const { rates } = limit;
@@ -101,7 +101,7 @@ export function delayMsOf({ delay, milliRequestsPerSecond }: RateLimit, excess: 
   return Math.floor(((excess - delay) * 1000) / milliRequestsPerSecond);
 }
 
-/** Gives the fill of the bucket with one more request. */
+/** Returns the fill of the bucket with one more request. */
 function excessOf({ rates, milliRequestsPerSecond }: RateLimit, nowMs: number): number {
   const drained = Math.floor((milliRequestsPerSecond * elapsedMs(rates, nowMs)) / 1000);
   return Math.max(0, rates.number - drained + REQUEST);

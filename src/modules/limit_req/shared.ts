@@ -25,8 +25,8 @@ const FOLLOWING: ReadonlySet<string> = new Set(['local', 'share']);
 type Delayed = Extract<Admission, { verdict: 'delayed' }>;
 
 /**
- * Counts a request in the shared buckets one after another, and then, if all of them have taken it, in those of this gateway as
- * `admit` does. What a shared bucket has counted stays counted, also if a later limit refuses the request.
+ * Counts a request in the shared buckets one after another, and then, if all of them have taken it, in those of this
+ * gateway as `admit` does. What a shared bucket has counted stays counted, also if a later limit refuses the request.
  */
 export async function admitShared(limits: readonly AnyLimit[]): Promise<Admission> {
   const local: RateLimit[] = [];
@@ -47,7 +47,7 @@ function longer(later: Delayed, earlier: Delayed | undefined): Delayed {
   return earlier && earlier.delayMs > later.delayMs ? earlier : later;
 }
 
-/** Gives the limit of this gateway that decides instead, if the store has not told in time. */
+/** Returns the limit of this gateway, which decides if the store has not responded in time. */
 async function admitByStore(
   limit: AnyLimit,
   { cluster, isExact }: SharedZone,

@@ -23,7 +23,7 @@ class MapTables {
     this.#hasWildcards = suffixes.keys.length + prefixes.keys.length > 0;
   }
 
-  /** Gives the index of the value for a string, without regular expressions: exact, the longest `*.x`, the longest `x.*`. */
+  /** Returns the index of the value for a string, by exact text, the longest `*.x` or the longest `x.*`. */
   find(text: string): number | undefined {
     const key = lowerCase(text);
     const exact = this.#exact.get(key);
@@ -71,7 +71,8 @@ function compileMap(map: MapConfig, tables: MapTables, build: Build): Getter {
 type Find = (text: string, x: Exchange) => number | undefined;
 
 /**
- * Compiles the search: strings first, then regular expressions in file order, which are not applied to the empty string (nginx).
+ * Compiles the search: strings first, then regular expressions in file order, which are not applied to the empty string
+ * (nginx).
  */
 function compileFind({ hostnames, regexes }: MapConfig, tables: MapTables, build: Build): Find {
   const matchers = regexes.map(({ regex, value }) => ({ matches: build.matcher(regex), value }));

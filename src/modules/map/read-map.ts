@@ -156,7 +156,7 @@ class MapReader {
   }
 }
 
-/** Gives the key of an entry; a backslash escapes a word with a special meaning. */
+/** Returns the key of an entry; a backslash escapes a word with a special meaning. */
 function keyOf({ value }: Word): string {
   return lowerCase(value.startsWith('\\') ? value.slice(1) : value);
 }

@@ -42,7 +42,7 @@ function matchesAll({ name }: DirectiveNode): boolean {
 const TAKES_EMPTY =
   /^(if|map|geo|set|access_log|log_format|add_header|add_trailer|expires|limit_|proxy_(set_header|no_cache|cache_bypass|cookie_|hide_)|split_clients|sub_filter|auth_request_set)/;
 
-/** Gives the first use of each variable in which an empty value does harm, unless an enclosing `if` tests it. */
+/** Returns the first use of each variable that must not be empty, unless an enclosing `if` tests it. */
 function harmfulUses(
   config: CheckedConfig,
   open: ReadonlyMap<string, unknown>,

@@ -8,7 +8,7 @@ export type Pattern =
   | { readonly kind: 'text'; readonly value: ComplexValue }
   | { readonly kind: 'regex'; readonly regex: RegexConfig };
 
-/** `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`: what is replaced, and with what. */
+/** A rule of `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
 export interface Replacement {
   readonly pattern: Pattern;
   readonly by: ComplexValue;

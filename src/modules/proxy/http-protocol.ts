@@ -11,10 +11,10 @@ import { compileRewrites } from './replacements.ts';
 import { compileRequestHead, compileRequestTarget } from './request-head.ts';
 import { compileTarget, type HttpTarget } from './target.ts';
 
-/** nginx hides these, besides `X-Accel-…` (ngx_http_proxy_hide_headers). */
+/** Headers that nginx hides, besides `X-Accel-…` (ngx_http_proxy_hide_headers). */
 const HIDDEN: readonly string[] = ['Date', 'Server', 'X-Pad'];
 
-/** Compiles what HTTP brings along for a `proxy_pass`. */
+/** Compiles the HTTP protocol of a `proxy_pass`. */
 export function compileHttp(
   pass: PassTarget,
   config: ProxyConfig,
@@ -41,7 +41,7 @@ function compileHead(config: ProxyConfig, build: Build): HeadWriter<HttpTarget> 
   return compileHttp2Head(config, { authorityOf: (_x, { proxyHost }: HttpTarget) => proxyHost }, build);
 }
 
-/** The `Range` that is sent instead of the client's. */
+/** Returns the configured `Range` that replaces the client's. */
 function rangeOf({ setHeaders = [] }: Pick<ProxyConfig, 'setHeaders'>): ComplexValue | undefined {
   return setHeaders.find(({ name }) => name.toLowerCase() === 'range')?.value;
 }
@@ -59,7 +59,7 @@ const FOR_CACHE: readonly HeaderRule[] = [
   { name: 'If-Range', value: nothing },
 ];
 
-/** Gives the rules for the heads of requests for the cache: the configured headers come before those for the cache. */
+/** Returns the rules for the heads of requests for the cache: configured headers, then those for the cache. */
 function forCache(config: ProxyConfig): ProxyConfig {
   const { setHeaders = [] } = config;
   const names = new Set(setHeaders.map(({ name }) => name.toLowerCase()));
@@ -69,7 +69,7 @@ function forCache(config: ProxyConfig): ProxyConfig {
 
 type SslName = NonNullable<Protocol<HttpTarget>['tls']>['nameOf'];
 
-/** The default is `$proxy_host`, and needs nothing of the request. */
+/** Compiles `proxy_ssl_name`. Its default is `$proxy_host`. */
 function compileSslName({ sslName }: ProxyConfig, build: Build): SslName {
   if (sslName.parts.length === 0) return (_x, { proxyHost }) => proxyHost;
   const render = build.value(sslName);

@@ -13,7 +13,7 @@ import type {
 /** Replaces a part of a text; `undefined` if the rule does not match. */
 type Rewrite = (x: Exchange, text: string) => string | undefined;
 
-/** How a plain text matches: as a prefix, or as the whole text regardless of case. */
+/** A plain text matches as a prefix, or as the whole text regardless of case. */
 type Match = 'prefix' | 'whole';
 
 /** Compiles one `proxy_redirect`, `proxy_cookie_domain` or `proxy_cookie_path`. */
@@ -89,7 +89,7 @@ interface CookieAttribute {
   readonly value: string | undefined;
 }
 
-/** Blanks around names and values do not count (nginx: ngx_http_proxy_parse_cookie). */
+/** Parses a cookie; blanks around names and values are removed (nginx: ngx_http_proxy_parse_cookie). */
 function parseCookie(cookie: string): readonly CookieAttribute[] {
   return cookie.split(';').map((attribute) => {
     const [, key = '', value] = ATTRIBUTE.exec(attribute) ?? [];
@@ -172,8 +172,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. A cookie
- * that no rule matches stays as it is; another one is written anew (nginx: ngx_http_proxy_rewrite_cookie).
+ * Rewrites a `Set-Cookie` header by `proxy_cookie_domain`, `_path` and `_flags`; `undefined` if none is configured. A
+ * cookie that no rule matches stays unchanged; others are rebuilt (nginx: ngx_http_proxy_rewrite_cookie).
  */
 function compileCookies(
   config: ProxyConfig,
@@ -201,7 +201,7 @@ function compileCookies(
   };
 }
 
-/** How `Location` and `Refresh` of a response are rewritten. */
+/** Rewrites `Location` and `Refresh` of a response. */
 interface Redirects {
   location(x: Exchange, value: string): string;
   refresh(x: Exchange, value: string): string;
@@ -243,7 +243,7 @@ function compileDefault({ url, uri }: LiteralTarget, build: Build): Rewrite {
   return (_x, text) => (text.startsWith(prefix) ? by + text.slice(prefix.length) : undefined);
 }
 
-/** Compiles what changes `Location`, `Refresh` and `Set-Cookie`. */
+/** Compiles the rewrites of `Location`, `Refresh` and `Set-Cookie`. */
 export function compileRewrites(config: ProxyConfig, build: Build): ReadonlyMap<string, HeaderRewrite> {
   const redirects = compileRedirects(config, build);
   const cookies = compileCookies(config, build);

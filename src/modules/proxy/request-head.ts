@@ -26,9 +26,9 @@ import type { ProxyConfig } from './config.ts';
 import type { HttpTarget, PassUri } from './target.ts';
 
 /**
- * Compiles the request target that is sent to the upstream (nginx ngx_http_proxy_create_request). If `proxy_pass` has no URI,
- * that is the target the client sent, or the encoded `$uri` after a rewrite; otherwise the URI replaces the location's prefix. No
- * byte of it can end the request line.
+ * Compiles the request target that is sent to the upstream (nginx ngx_http_proxy_create_request). If `proxy_pass` has
+ * no URI, that is the target the client sent, or the encoded `$uri` after a rewrite; otherwise the URI replaces the
+ * location's prefix. No byte of it can end the request line.
  */
 export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchange, pass: PassUri) => string {
   const prefixLength = kind === 'prefix' || kind === 'exact' ? path.length : 0;
@@ -90,9 +90,7 @@ function configuredLine(name: string, value: string): string {
   return value === '' ? '' : headerLine(name, checkedValue(name, value));
 }
 
-/**
- * Gives the header that frames the body. Without a body there is none, except for the client's own `Content-Length: 0` (nginx).
- */
+/** Returns the header that frames the body; without a body, only the client's own `Content-Length: 0` (nginx). */
 function framingLine(x: Exchange, bodyBytes: number): string {
   if (bodyBytes > 0) return headerLine('Content-Length', bodyBytes);
   if (bodyBytes < 0) return 'Transfer-Encoding: chunked\r\n';
@@ -122,19 +120,19 @@ function withoutHops(text: string, hops: ReadonlySet<string>): string {
   return lines.join('\r\n');
 }
 
-/** What is asked of an upstream besides the request. */
+/** The change of protocols that a request asks for. */
 interface Upgrade {
-  /** The value of the header; '' if there is none. */
+  /** The value of the `Upgrade` header; '' if none is sent. */
   readonly sent: (x: Exchange) => string;
-  /** In lower case; absent: a 101 would not be passed on. */
+  /** In lower case; `undefined`: a response 101 is not passed on. */
   readonly asked: (x: Exchange) => readonly string[] | undefined;
 }
 
 const NO_UPGRADE: Upgrade = { sent: () => '', asked: () => undefined };
 
 /**
- * Compiles the change of protocols: gw has to send `Upgrade`, and the client as well (nginx). Once the protocol has changed, no
- * location sees what the client asks for; therefore only known ones are named to the upstream.
+ * Compiles the change of protocols: both the client and gw have to send `Upgrade` (nginx). Only configured protocols
+ * are named to the upstream: after the change no location checks the requests of the client.
  */
 function compileUpgrade(rules: readonly HeaderRule[], protocols: readonly string[], build: Build): Upgrade {
   const rule = rules.find(({ name }) => name.toLowerCase() === 'upgrade');
@@ -142,7 +140,7 @@ function compileUpgrade(rules: readonly HeaderRule[], protocols: readonly string
   build.needHeader('upgrade');
   const render = build.value(rule.value);
   const admitted = (value: string): readonly string[] => {
-    // The one that nearly all clients name.
+    // Nearly all clients name this protocol.
     if (value === 'websocket' && protocols.includes(value)) return [value];
     return value.split(',').flatMap((item) => {
       const protocol = withoutBlanks(item);

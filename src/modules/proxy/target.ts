@@ -14,9 +14,9 @@ import { parseTarget } from './directives/index.ts';
 
 /** The URI that `proxy_pass` gives for one request. */
 export interface PassUri {
-  /** '' when there is none. */
+  /** '' if `proxy_pass` has no URI. */
   readonly uri: string;
-  /** It was computed from variables and is sent as it is. */
+  /** The URI was computed from variables and is sent unchanged. */
   readonly isEvaluated: boolean;
 }
 
@@ -28,12 +28,12 @@ export interface HttpTarget extends Target {
   readonly pass: PassUri;
 }
 
-/** Determines the destination of a request; a promise only if a name has to be resolved. */
+/** Determines the destination of a request. Returns a promise only if a name has to be resolved. */
 type TargetOf = (x: Exchange) => HttpTarget | Promise<HttpTarget>;
 
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
-/** The host of a literal `proxy_pass` as upstream groups are looked up by. */
+/** Returns the address of a literal `proxy_pass`, by which upstream groups are found. */
 export function addressOf({ host, port, scheme }: LiteralTarget): UpstreamAddress {
   return { host, ...(port !== undefined && { port }), defaultPort: DEFAULT_PORTS[scheme] };
 }
@@ -67,7 +67,7 @@ function compileLiteral(
   return compileKnownTarget(target, isTls, { config, provisioned, build });
 }
 
-/** Gives `$proxy_host`, without the port if it is the default one, and `$proxy_port` (nginx ngx_http_proxy_set_vars). */
+/** Returns `$proxy_host`, without a default port, and `$proxy_port` (nginx ngx_http_proxy_set_vars). */
 function hostTexts({ host, port, scheme }: LiteralTarget): Pick<HttpTarget, 'proxyHost' | 'proxyPort'> {
   if (host.startsWith('unix:')) return { proxyHost: 'localhost', proxyPort: '' };
   const usual = DEFAULT_PORTS[scheme];

@@ -85,9 +85,9 @@ interface ProxyTrust {
 }
 
 /**
- * Gives the client's address from a list such as `X-Forwarded-For`, to which each proxy appends: the last one, or with
- * `recursive` the last one that is not a trusted proxy (nginx ngx_http_get_forwarded_addr). `undefined`: the peer is not trusted,
- * or the address is invalid.
+ * Returns the client's address from a list such as `X-Forwarded-For`, to which each proxy appends: the last one, or
+ * with `recursive` the last one that is not a trusted proxy (nginx ngx_http_get_forwarded_addr). `undefined`: the peer
+ * is not trusted, or the address is invalid.
  */
 export function clientAddress(
   peer: string,

@@ -152,7 +152,7 @@ function readComparison(words: readonly Word[], scope: ReadScope): Condition | u
   }
 }
 
-/** Gives the name in `$name`; the word must be a variable alone, not a capture. */
+/** Returns the name in `$name`; the word must be a variable alone, not a capture. */
 function readVariable(word: Word, scope: ReadScope): string | undefined {
   const [part, ...more] = scope.complexValue(word).parts;
   if (typeof part === 'object' && 'variable' in part && more.length === 0) return part.variable;

@@ -101,7 +101,7 @@ function usesCapture({ name, args }: DirectiveNode): boolean {
   return name.value !== 'if' && (args[1]?.value.match(NUMBERED)?.length ?? 0) > 0;
 }
 
-/** Gives two captures of which one contains the other, both used in a redirect or its arguments. */
+/** Returns two captures of which one contains the other, both used in a redirect or its arguments. */
 function overlaps({ name, args: [pattern, replacement, flag] }: DirectiveNode): string | undefined {
   const text = replacement?.value ?? '';
   if (name.value !== 'rewrite' || !NESTED.test(pattern?.value ?? '')) return undefined;

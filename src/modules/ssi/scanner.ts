@@ -37,7 +37,7 @@ export class SsiScanner {
     this.#maxValue = maxValue;
   }
 
-  /** Gives the parts of the page up to here. `isLast`: no text follows. */
+  /** Returns the parts of the page up to here. `isLast`: no text follows. */
   take(piece: string, isLast = false): readonly SsiPart[] {
     const text = this.#kept + piece;
     const parts: SsiPart[] = [];

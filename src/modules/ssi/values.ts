@@ -17,7 +17,7 @@ interface SharedValues {
 
 const SHARED = stateKey<SharedValues>('SSI');
 
-/** Gives what the pages of the client's request share. */
+/** Returns the values that the pages of the client's request share. */
 export function sharedOf({ main }: Exchange): SharedValues {
   const known = main.state(SHARED);
   if (known) return known;
@@ -26,9 +26,9 @@ export function sharedOf({ main }: Exchange): SharedValues {
   return shared;
 }
 
-/** Gives the bytes of a text as a Latin-1 text. */
+/** Returns the bytes of a text as a Latin-1 text. */
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-/** Gives the text of bytes in UTF-8. */
+/** Returns the text of bytes in UTF-8. */
 export const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
 
 /** So many names and patterns of pages are kept compiled. */

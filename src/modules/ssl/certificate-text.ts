@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 const BEYOND_ASCII = /[^\0-\x7f]+/g;
 const ESCAPE = /\\([\dA-F]{2}|[^])/gi;
 
-/** Gives PEM as a header value: every line but the first is indented by a tab. */
+/** Returns PEM as a header value: every line but the first is indented by a tab. */
 export function indentedPem(certificate: X509Certificate): string {
   return certificate.toString().trimEnd().replaceAll('\n', '\n\t');
 }
@@ -31,7 +31,7 @@ export function legacyDnText(name: string): string {
     .replace(BEYOND_ASCII, (characters) => escapeBytes(characters, '\\x'));
 }
 
-/** Gives the whole days until a time as OpenSSL prints it; 0 if it has passed. */
+/** Returns the whole days until a time as OpenSSL prints it; 0 if it has passed. */
 export function daysUntil(time: string): string {
   return String(Math.max(0, Math.floor((Date.parse(time) - Date.now()) / DAY_MS)));
 }

@@ -5,18 +5,18 @@ import { factsOf, type FileFacts } from './files.ts';
 import type { Site } from './site.ts';
 
 /** One entry of a directory. Names are bytes (as latin1): they need not be UTF-8. */
-interface Entry extends FileFacts {
+interface DirectoryEntry extends FileFacts {
   readonly name: string;
 }
 
 /**
- * Reads the entries of a listing: directories first, sorted by the bytes of the name, without hidden files. Throws errors of the
- * system.
+ * Reads the entries of a listing: directories first, sorted by the bytes of the name, without hidden files. Throws
+ * errors of the system.
  */
-export function readEntries(directory: string): readonly Entry[] {
+export function readEntries(directory: string): readonly DirectoryEntry[] {
   const names = readdirSync(directory, { encoding: 'latin1' }).filter((name) => !name.startsWith('.'));
   const base = Buffer.from(`${directory}/`);
-  const entries: Entry[] = [];
+  const entries: DirectoryEntry[] = [];
   for (const name of names) {
     const stats = lookAt(Buffer.concat([base, Buffer.from(name, 'latin1')]));
     if (stats) entries.push({ name, ...factsOf(stats) });
@@ -25,8 +25,8 @@ export function readEntries(directory: string): readonly Entry[] {
 }
 
 /**
- * Gives the properties of a link's target, or of the link if it has none; `undefined` for files that have gone or are not
- * accessible.
+ * Returns the properties of a link's target, or of the link if it has none; `undefined` for files that have gone or are
+ * not accessible.
  */
 function lookAt(path: Buffer): Stats | undefined {
   try {
@@ -39,7 +39,7 @@ function lookAt(path: Buffer): Stats | undefined {
   }
 }
 
-function compare(one: Entry, other: Entry): number {
+function compare(one: DirectoryEntry, other: DirectoryEntry): number {
   const oneFirst = Number(other.kind === 'directory') - Number(one.kind === 'directory');
   if (oneFirst !== 0) return oneFirst;
   return one.name < other.name ? -1 : Number(one.name > other.name);
@@ -50,11 +50,11 @@ function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** How dates and sizes are formatted. */
+/** The format of names, dates and sizes. */
 interface HtmlRules {
   readonly exactSize: boolean;
   readonly localTime: boolean;
-  /** Whether the width of names is counted in characters instead of bytes. */
+  /** The width of names is counted in characters instead of bytes. */
   readonly utf8: boolean;
 }
 
@@ -63,7 +63,7 @@ const NAME_WIDTH = 50;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** Writes the listing as HTML (nginx: ngx_http_autoindex_html). */
-function htmlListing(uri: string, entries: readonly Entry[], rules: HtmlRules): string {
+function htmlListing(uri: string, entries: readonly DirectoryEntry[], rules: HtmlRules): string {
   const title = escapeMarkup(bytesOf(uri));
   const offsetMs = rules.localTime ? new Date().getTimezoneOffset() * 60_000 : 0;
   const lines = entries.map((entry) => line(entry, { ...rules, offsetMs }));
@@ -74,7 +74,7 @@ function htmlListing(uri: string, entries: readonly Entry[], rules: HtmlRules): 
 }
 
 function line(
-  entry: Entry,
+  entry: DirectoryEntry,
   { exactSize, utf8, offsetMs }: HtmlRules & { readonly offsetMs: number },
 ): string {
   const { name, kind, modifiedSeconds, sizeBytes } = entry;
@@ -136,7 +136,7 @@ const CONTROL_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Writes the listing as JSON (nginx: ngx_http_autoindex_json). */
-function jsonListing(entries: readonly Entry[]): string {
+function jsonListing(entries: readonly DirectoryEntry[]): string {
   const items = entries.map(({ name, kind, modifiedSeconds, sizeBytes }) => {
     const mtime = new Date(modifiedSeconds * 1000).toUTCString();
     const size = kind === 'file' ? `, "size":${sizeBytes}` : '';
@@ -146,12 +146,12 @@ function jsonListing(entries: readonly Entry[]): string {
 }
 
 /** Writes the listing as JSONP. */
-function jsonpListing(callback: string, entries: readonly Entry[]): string {
+function jsonpListing(callback: string, entries: readonly DirectoryEntry[]): string {
   return `/* callback */\r\n${callback}(${jsonListing(entries)});`;
 }
 
 /** Writes the listing as XML (nginx: ngx_http_autoindex_xml). */
-function xmlListing(entries: readonly Entry[]): string {
+function xmlListing(entries: readonly DirectoryEntry[]): string {
   const lines = entries.map(({ name, kind, modifiedSeconds, sizeBytes }) => {
     const mtime = `${new Date(modifiedSeconds * 1000).toISOString().slice(0, 19)}Z`;
     const size = kind === 'file' ? ` size="${sizeBytes}"` : '';
@@ -161,7 +161,7 @@ function xmlListing(entries: readonly Entry[]): string {
 }
 
 function escapeJson(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control bytes are what it escapes
+  // eslint-disable-next-line no-control-regex -- it escapes control bytes
   return text.replace(/["\\\0-\x1f]/g, (character) => {
     if (character === '"' || character === '\\') return `\\${character}`;
     return (
@@ -173,7 +173,7 @@ function escapeJson(text: string): string {
 /** A listing that is yet to be written. The charset of its content type decides how names are read. */
 interface Listing {
   readonly contentType: string;
-  write(entries: readonly Entry[], responseType: string): string;
+  write(entries: readonly DirectoryEntry[], responseType: string): string;
 }
 
 /** Compiles the handler that lists the directory of `$uri` (nginx: ngx_http_autoindex_handler). */
@@ -185,7 +185,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
     const directory = path.length > 1 ? path.replace(/\/$/, '') : path;
     const listing = listingFor(x);
     if (!listing) return x.end(400);
-    let entries: readonly Entry[];
+    let entries: readonly DirectoryEntry[];
     try {
       entries = readEntries(directory);
     } catch (error) {
@@ -201,7 +201,7 @@ export function compileAutoindex(config: StaticConfig, { paths, faults }: Site):
 const JSON_LISTING: Listing = { contentType: 'application/json', write: jsonListing };
 const XML_LISTING: Listing = { contentType: 'text/xml; charset=utf-8', write: xmlListing };
 
-/** Gives the format of the listing; `undefined` if the request is invalid. */
+/** Returns the format of the listing; `undefined` if the request is invalid. */
 function compileFormat(config: StaticConfig): (x: Exchange) => Listing | undefined {
   switch (config.autoindexFormat) {
     case 'json':
@@ -221,7 +221,7 @@ function compileFormat(config: StaticConfig): (x: Exchange) => Listing | undefin
   }
 }
 
-/** Gives JSONP with the callback that the client names, or JSON without one. */
+/** Returns JSONP with the callback that the client names, or JSON without one. */
 function jsonpFor({ args }: Exchange): Listing | undefined {
   const callback = /(?:^|&)callback=([^&]*)/i.exec(args)?.[1] ?? '';
   if (callback === '') return JSON_LISTING;

@@ -31,7 +31,7 @@ function redirectToDirectory(x: Exchange): void {
   x.redirect(301, `${encodePath(x.uri)}/${x.args === '' ? '' : `?${x.args}`}`);
 }
 
-/** How precompressed files are found, and the handlers for such a file and for the plain one. */
+/** The rules for finding precompressed files, and the handlers for such a file and for the plain one. */
 interface PrecompressedParts {
   readonly mode: 'on' | 'always';
   readonly coding: 'gzip' | 'br';
@@ -75,7 +75,7 @@ export function compilePrecompressed(
   };
 }
 
-/** Looks for an index of the directory that `$uri` names. True: the request was redirected, or has its response. */
+/** Looks for an index of the directory `$uri`. True: the request was redirected, or a response was sent. */
 type IndexFile = (x: Exchange) => boolean | Promise<boolean>;
 
 /** Compiles `index`: redirects internally to the first file that exists (nginx: ngx_http_index_handler). */
@@ -104,7 +104,7 @@ interface Missing {
   readonly fault: FileFault;
 }
 
-/** Tells whether the next index file is tried: only if the directory itself exists. Otherwise it responds. */
+/** Tells whether the next index file is to be tried. Responds and returns false if the directory does not exist. */
 function mayGoOn(x: Exchange, { directory, path, fault }: Missing, { files, faults }: Site): boolean {
   const { code } = fault.error;
   if (code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'EACCES' || code === 'ELOOP') {

@@ -6,16 +6,16 @@ import type { StaticConfig } from './directives.ts';
 
 /** Maps URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
 export interface DocumentPath {
-  /** Gives `$document_root`, which the paths begin with. */
+  /** Returns `$document_root`, which the paths begin with. */
   root(x: Exchange): string;
-  /** Gives the path of a decoded URI; `undefined` if it is outside of the root. */
+  /** Returns the path of a decoded URI; `undefined` if it is outside of the root. */
   of(x: Exchange, uri: string): string | undefined;
-  /** True if a URI was rewritten so that it no longer begins with the location that the alias replaces: it has no path then. */
+  /** True if a rewritten URI no longer begins with the location that the alias replaces; then it has no path. */
   isLost(x: Exchange): boolean;
-  /** Gives the part of a `try_files` name that follows the root: the location's path is cut off if an alias replaces it. */
+  /** Returns the part of a `try_files` name behind the root, without the location's path if an alias replaces it. */
   rest(name: string): string;
   ofRest(x: Exchange, rest: string): string | undefined;
-  /** Gives the URI of a file that `try_files` found. */
+  /** Returns the URI of a file that `try_files` found. */
   uriOf(x: Exchange, found: { readonly rest: string; readonly isDirectory: boolean }): string;
 }
 
@@ -74,7 +74,7 @@ function belowRoot(root: Root): DocumentPath {
   };
 }
 
-/** The text of the location is cut off exactly: a slash that only one of the two has is missing in the path, as in nginx. */
+/** Replaces exactly the text of the location, as nginx does: a slash that only one of the two has is missing. */
 function inPlaceOf(location: string, root: Root): Omit<DocumentPath, 'isLost'> {
   const rest = (name: string): string => (name.startsWith(location) ? name.slice(location.length) : name);
   return {

@@ -57,10 +57,10 @@ export function compileFileResponse(
 ): FileResponse {
   const contentType = build.contentType();
   const rangesOf = compileRanges(offersRanges === false ? { maxRanges: 0 } : build.core, build);
-  /** Gives what is sent; `undefined` if the response has been sent without the file. */
+  /** Returns the response to send, or `undefined` after a response without the file. */
   const decide = (x: Exchange, file: OpenFile, path: string): Sending | undefined => {
     const validators = config.etag ? file.validators : { ...file.validators, etag: '' };
-    // Behind X-Accel-Redirect there may be that of the upstream, which speaks of another body.
+    // After X-Accel-Redirect this may be the header of the upstream, which belongs to another body.
     x.response.removeHeader('Accept-Ranges');
     if (apply(x, validators)) return undefined;
     const { sizeBytes } = file;

@@ -2,18 +2,18 @@ import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, 
 import { type Exchange, type Validators, validatorsOf } from '../../http/index.ts';
 import type { SentFile } from '../../bodies/index.ts';
 
-/** A system call that failed, by the name that nginx gives it. */
+/** A system call that failed, with the name that nginx logs. */
 export interface FileFault {
   readonly call: 'open()' | 'openat()' | 'stat()' | 'opendir()';
   readonly error: NodeJS.ErrnoException;
 }
 
-/** Tells whether the file does not exist. When files are only tested for, this is not a fault. */
+/** Tells whether the file does not exist. This is no fault if a file is only tested for. */
 export function isAbsent({ error }: FileFault): boolean {
   return error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ENAMETOOLONG';
 }
 
-/** Gives the status of nginx's response, and the level at which it logs the fault. */
+/** Returns the status of nginx's response, and the level at which it logs the fault. */
 export function severityOf(fault: FileFault): { readonly status: number; readonly level: 'error' | 'crit' } {
   if (isAbsent(fault)) return { status: 404, level: 'error' };
   const { code } = fault.error;
@@ -41,10 +41,10 @@ export interface Files {
   open(path: string, x: Exchange): OpenFile | FileFault;
 }
 
-/** O_NONBLOCK: to open a pipe must not block the worker until something writes to it. */
+/** O_NONBLOCK: opening a pipe must not block the worker until something writes to it. */
 export const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
-// Tests for files mostly find none, and throwing an error takes ten times as long as the test.
+// Most tests for files find nothing, and throwing an error takes ten times as long as the test.
 const ABSENT: FileFault = {
   call: 'stat()',
   error: Object.assign(new Error('ENOENT'), { code: 'ENOENT', errno: -2 }),
@@ -72,7 +72,7 @@ export const FRESH_FILES: Files = {
   },
 };
 
-/** Looks again to find the exact error: "not found" has two possible ones. */
+/** Repeats the call to find the exact error: two errors mean "not found". */
 export function exactFault(path: string, fault: FileFault): FileFault {
   if (fault !== ABSENT) return fault;
   try {

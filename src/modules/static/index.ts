@@ -33,7 +33,7 @@ import { FileFaults, type Site } from './site.ts';
 import { CAN_WALK, guardedFiles } from './symlinks.ts';
 import { compileTryFiles } from './try-files.ts';
 
-/** What the locations of one worker share. */
+/** The resources that the locations of one worker share. */
 interface StaticResources {
   readonly buffers: PieceBuffers;
   readonly files: Files;
@@ -73,8 +73,8 @@ function openCache(config: StaticConfig, worker: WorkerScope): Files | undefined
 }
 
 /**
- * Gives access to the files of one location. If symbolic links are restricted, paths are checked for every request, bypassing the
- * cache.
+ * Gives access to the files of one location. If symbolic links are restricted, paths are checked for every request,
+ * bypassing the cache.
  */
 function filesOf({ disableSymlinks: { rule, from } }: StaticConfig, files: Files, build: Build): Files {
   if (rule === 'off') return files;
@@ -215,7 +215,7 @@ interface FileHandlers {
   readonly packed: FileResponse;
 }
 
-/** Compiles the handler of a file: a precompressed one is looked for first, in Brotli before gzip. */
+/** Compiles the handler of a file. It looks for a precompressed file first: Brotli, then gzip. */
 function compileFile(
   { gzipStatic, brotliStatic }: StaticConfig,
   { site, plain, packed: respond }: FileHandlers,

@@ -12,28 +12,28 @@ import {
   type OpenFile,
 } from './files.ts';
 
-/** Bytes of small files that one worker keeps in memory, and what a file costs besides its content. */
+/** Bytes of small files that one worker keeps in memory, and bytes that a file takes besides its content. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 const ENTRY_BYTES = 512;
 
 /**
- * A file that changed less than this before it was read may change again without another time of change: file systems count
- * in ticks of up to 10 ms.
+ * A file that changed less than this before it was read may change again with the same time of change: file systems
+ * count in ticks of up to 10 ms.
  */
 const SETTLED_MS = 100;
 
 /**
- * File systems whose `stat` may be older than what `open` shows, or whose times mean little: NFS, SMB, CIFS, 9p, Ceph, AFS,
- * FUSE (statfs(2), `f_type`).
+ * File systems whose `stat` may be outdated or whose times are unreliable: NFS, SMB, CIFS, 9p, Ceph, AFS, FUSE
+ * (statfs(2), `f_type`).
  */
 const REMOTE: ReadonlySet<number> = new Set([
   0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x00c36400, 0x5346414f, 0x65735546,
 ]);
 
 /**
- * The files as they are now, with the content of small ones kept in memory: one `stat` per request tells whether a file is
- * still the one that was read. Whoever writes through a memory mapping changes no time of a file until the kernel writes the
- * page back; all other changes show at once.
+ * The files as they are now, with the content of small ones kept in memory: one `stat` per request tells whether a file
+ * is still the one that was read. Changes take effect at once. Those through a memory mapping do when the kernel writes
+ * the page back, which sets the time of the file.
  */
 export class KeptContent implements Files {
   readonly #entries = new LRUCache<string, KeptFile>({
@@ -72,7 +72,7 @@ function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, QUIETLY);
   } catch {
-    // Opening it says why.
+    // Opening the file gives the error.
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ class ReadFile implements OpenFile {
   }
 
   content(): Uint8Array {
-    // Memory of its own: what lives long must not hold a pool that others are done with.
+    // Not from the pool of small buffers: a long-lived slice would keep the whole pool in memory.
     const bytes = Buffer.allocUnsafeSlow(this.sizeBytes);
     const content = bytes.subarray(0, this.#opened.read(bytes, 0));
     this.#keep(content);
@@ -131,7 +131,7 @@ class ReadFile implements OpenFile {
   }
 }
 
-/** The content of a file, and what tells whether the file still has it. */
+/** The content of a file, with the properties that tell whether the file has changed. */
 class KeptFile implements OpenFile {
   readonly kind = 'file';
   readonly sizeBytes: number;
@@ -148,7 +148,7 @@ class KeptFile implements OpenFile {
     this.#content = content;
   }
 
-  /** Every change of content, name or rights gives a file another `ctime`, or its path another file. */
+  /** Tells whether the file is unchanged: a change of content, name or rights changes its `ctime` or its inode. */
   isStill(now: Stats | undefined): boolean {
     const then = this.#stats;
     return (

@@ -9,7 +9,7 @@ export interface CacheRules {
   readonly max: number;
   /** A path that is not requested for this long is removed. */
   readonly inactiveMs: number;
-  /** How long an entry is used without looking at the file again. */
+  /** The time for which an entry is used without a new `stat`. */
   readonly validMs: number;
   /** Number of requests after which the file is kept open, or its content in memory. */
   readonly minUses: number;
@@ -22,20 +22,20 @@ const CONTENT_BYTES = 64 * 1024 * 1024;
 const MOST_PATHS = 1_000_000;
 
 /**
- * Caches what is known about paths. A small file is kept in memory and a large one open, so that the body always belongs to the
- * headers that were sent before it.
+ * Caches the properties of paths. A small file is kept in memory and a large one open, so that the body always
+ * belongs to the headers that were sent before it.
  */
 export class OpenFileCache implements Files {
   readonly #files: Files;
   readonly #rules: CacheRules;
-  readonly #entries: LRUCache<string, Entry>;
+  readonly #entries: LRUCache<string, PathEntry>;
 
-  /** `files` is used for whatever the cache does not hold. */
+  /** `files` is used for paths that are not in the cache. */
   constructor(files: Files, rules: CacheRules) {
     this.#files = files;
     this.#rules = rules;
     const max = Math.min(rules.max, MOST_PATHS);
-    this.#entries = new LRUCache<string, Entry>({
+    this.#entries = new LRUCache<string, PathEntry>({
       max,
       maxSize: max + CONTENT_BYTES,
       sizeCalculation: ({ keptBytes }) => 1 + keptBytes,
@@ -72,7 +72,7 @@ export class OpenFileCache implements Files {
     this.#entries.clear();
   }
 
-  #known(path: string, nowMs: number): Entry | undefined {
+  #known(path: string, nowMs: number): PathEntry | undefined {
     const entry = this.#entries.get(path);
     if (!entry) return undefined;
     entry.uses = nowMs - entry.usedMs < this.#rules.inactiveMs ? entry.uses + 1 : 1;
@@ -80,7 +80,7 @@ export class OpenFileCache implements Files {
     return entry;
   }
 
-  #isValid({ checkedMs }: Entry, nowMs: number): boolean {
+  #isValid({ checkedMs }: PathEntry, nowMs: number): boolean {
     return nowMs - checkedMs < this.#rules.validMs;
   }
 
@@ -104,7 +104,7 @@ export class OpenFileCache implements Files {
   }
 }
 
-interface Entry {
+interface PathEntry {
   readonly outcome: FileFacts | FileFault;
   readonly file: SharedFile | undefined;
   readonly checkedMs: number;

@@ -71,7 +71,7 @@ function describe(path: string, { error }: FileFault): string {
   return `"${path}" failed (${systemReason(error)})`;
 }
 
-/** What the handlers of a location need to find files. */
+/** The parts that the handlers of a location use to find files. */
 export interface Site {
   readonly paths: DocumentPath;
   readonly files: Files;

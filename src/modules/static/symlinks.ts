@@ -27,12 +27,12 @@ const NAME_ALONE = O_PATH | constants.O_NOFOLLOW;
 const LINK_MODE = 0o120000;
 const TYPE_MODE = 0o170000;
 
-/** Whether this system can open a path name by name, each relative to the handle of the previous one. */
+/** True if this system can open a path name by name, each relative to the handle of the previous one. */
 export const CAN_WALK = process.platform === 'linux';
 
 /**
- * Gives access to files whose paths have no symbolic links (nginx: ngx_open_file_wrapper). It holds a handle on each directory,
- * so that a checked name cannot be replaced by a link.
+ * Gives access to files whose paths have no symbolic links (nginx: ngx_open_file_wrapper). It holds a handle on each
+ * directory, so that a checked name cannot be replaced by a link.
  */
 export function guardedFiles(rules: SymlinkRules): Files {
   return {
@@ -76,7 +76,7 @@ function walk<T>(path: string, { rules, x }: Walk, use: (fd: number) => T): T | 
   }
 }
 
-/** Gives the part of the path that may contain links: `from`, if it ends at a slash of the path. */
+/** Returns the part of the path that may contain links: `from`, if it ends at a slash of the path. */
 function trustedPart(path: string, from: string): string {
   const ends = from.endsWith('/') || path.length === from.length || path[from.length] === '/';
   return path.startsWith(from) && ends ? from : '';

@@ -7,7 +7,8 @@ import type { Site } from './site.ts';
 
 /**
  * Compiles `try_files`: the first file that exists becomes `$uri`, otherwise the last parameter decides (nginx:
- * ngx_http_try_files_handler). If an alias replaces the location, its path is cut off names with variables only, as in nginx.
+ * ngx_http_try_files_handler). If an alias replaces the location, its path is removed only from names with variables,
+ * as in nginx.
  */
 export function compileTryFiles({ files, fallback }: TryFilesConfig, site: Site, build: Build): Handler {
   const tests = files.map((file) => compileTest(file, site, build));
@@ -54,7 +55,7 @@ function compileFallback(
   return (x) => {
     const uri = hasVariables ? paths.rest(render(x)) : render(x);
     if (uri.startsWith('@')) return x.redirectInternally(uri);
-    // Without a slash at its start, the URI would name a file beside the root.
+    // Without a leading slash, the URI would name a file beside the root.
     if (!uri.startsWith('/')) return faults.unsafe(x);
     x.args = '';
     return x.redirectInternally(uri);

@@ -139,7 +139,7 @@ function compilePatterns(
   return () => fixed;
 }
 
-/** Gives the bytes of a text as a Latin-1 text. */
+/** Returns the bytes of a text as a Latin-1 text. */
 function bytesText(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

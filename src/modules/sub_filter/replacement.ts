@@ -14,8 +14,8 @@ interface Occurrence {
 }
 
 /**
- * Finds the leftmost match of several patterns; at one position the pattern that was configured first. ASCII letters match in
- * both cases, other bytes exactly (nginx: ngx_tolower). Texts are Latin-1: one character is one byte.
+ * Finds the leftmost match of several patterns; at one position the pattern that was configured first. ASCII letters
+ * match in both cases, other bytes exactly (nginx: ngx_tolower). Texts are Latin-1: one character is one byte.
  */
 export class Search {
   readonly #patterns: readonly Pattern[];
@@ -28,7 +28,7 @@ export class Search {
     this.#longest = Math.max(...patterns.map(({ text }) => text.length));
   }
 
-  /** Gives the next match at or behind `from`; `isLast`: no text follows. */
+  /** Returns the next match at or behind `from`; `isLast`: no text follows. */
   next(text: string, from: number, isLast: boolean): Occurrence | undefined {
     this.#regex.lastIndex = from;
     const match = this.#regex.exec(text);
@@ -40,7 +40,7 @@ export class Search {
     return this.#unfinished(text, from, { at, pattern }) ?? (pattern && { at, pattern });
   }
 
-  /** Gives the end of the text if it may be the start of a match before `found`. */
+  /** Returns the end of the text if it may be the start of a match before `found`. */
   #unfinished(text: string, from: number, found: Occurrence): Occurrence | undefined {
     const rivals = this.#patterns;
     const before = found.pattern ? rivals.indexOf(found.pattern) : 0;
@@ -73,7 +73,7 @@ interface Replacement {
   readonly patterns: readonly Pattern[];
   /** Each pattern is replaced only once. */
   readonly once: boolean;
-  /** Gives the replacement of a pattern, as bytes in Latin-1; called at its first match. */
+  /** Returns the replacement of a pattern, as bytes in Latin-1; called at its first match. */
   readonly substitute: (index: number) => string;
   readonly searchFor: (patterns: readonly Pattern[]) => Search;
 }

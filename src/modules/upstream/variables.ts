@@ -71,7 +71,7 @@ export const variables: Variables = {
   upstream_cache_key: ofCache('The key of the response in the cache.', ({ key }) => key),
 };
 
-/** Gives all values of a header, joined (nginx 1.23 and later). */
+/** Returns all values of a header, joined (nginx 1.23 and later). */
 function valuesOf(fields: readonly string[], name: string): string | undefined {
   let joined: string | undefined;
   for (let index = 0; index < fields.length; index += 2) {

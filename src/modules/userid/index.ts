@@ -28,7 +28,7 @@ export function decodeUserId(cookie: string): UserId | undefined {
   return BASE64.test(digits) ? Buffer.from(digits, 'base64') : undefined;
 }
 
-/** Gives `uid=0100007FD9ED006B886D48A602030303`: four words in little-endian order. */
+/** Returns `uid=0100007FD9ED006B886D48A602030303`: four words in little-endian order. */
 export function userIdText(name: string, id: UserId): string {
   const words = [0, 4, 8, 12].map((at) => id.readUInt32LE(at).toString(16).toUpperCase().padStart(8, '0'));
   return `${name}=${words.join('')}`;

@@ -42,7 +42,7 @@ export type EndpointConfig = WorkerEventsConfig & { readonly zone: EventZone; re
 /** Entries of a ring whose size is not configured. */
 export const DEFAULT_RING_SIZE = 1024;
 
-/** The name of a cluster is in the second or the third word. */
+/** The second or the third word may give the name of a cluster. */
 const CLUSTER_NAMES = [1, 2].flatMap((word) => uses('cluster', { word, behind: ['cluster='], until: ':' }));
 
 /** The directives of worker events. */
@@ -119,14 +119,14 @@ function readCluster({ value, span }: Word, { report }: ReadScope): EventCluster
   return undefined;
 }
 
-/** What a command needs to call an endpoint. */
+/** The values that a command needs to call an endpoint. */
 export interface EventsEndpoint {
   readonly path: string;
   /** Absent: no key is needed, or it depends on variables. */
   readonly publishKey?: string;
 }
 
-/** Gives the endpoint of a location; `undefined` if it is none, or if its path is not fixed. */
+/** Returns the endpoint of a location; `undefined` if it has none or its path is not fixed. */
 export function eventsEndpoint(
   { api, publishKey }: Partial<WorkerEventsConfig>,
   match: LocationMatch | undefined,

@@ -35,14 +35,14 @@ import { compileStream, type StreamResources } from './stream.ts';
 
 export { eventsEndpoint, type EventsEndpoint } from './directives.ts';
 
-/** Longer responses are not kept to be repeated, in characters. */
+/** Longest response that is kept for the same request, in characters. */
 const LONGEST_REPEATED = 1_048_576;
 
 /** Compiles GET and HEAD: the ring's state and the entries that the query selects. */
 export function compileInspect({ zone, channel }: EndpointConfig, entries: KeptEntries): Handler {
   const start = `{"module":"worker_events","zone":${JSON.stringify(zone.name)},"channel":`;
   const scope = { channel, sinceOf: compileSince(entries.ids) };
-  // Clients that poll ask for the same again, mostly without a new event.
+  // Clients that poll repeat the same request, mostly without a new event in between.
   let last = { args: '', oldest: -1, newest: -1, body: '' };
   return (x: Exchange) => {
     const range = entries.ring.range();
@@ -201,7 +201,7 @@ interface OpenRing {
 
 function openRingOf(zone: string, { buffer, worker, cluster }: RingParts): OpenRing {
   const ring = openRing(buffer, worker.workerId);
-  // What is published from now on must not leave when a later configuration shares the ring again.
+  // Events published now must not be sent to other gateways if a later configuration shares the ring.
   if (!cluster) worker.onServing(() => ring.sharedFrom !== 0 && ring.unshare());
   const ids = cluster && new SharedIds(ring, cluster, zoneIdentity(buffer));
   const unshare = cluster?.events.share(zone, ring, buffer);

@@ -18,7 +18,7 @@ class KeptEntry {
     this.#id = ids ? ids.idOf(entry) : entry.generation;
   }
 
-  /** The entry in a stream. */
+  /** The entry as server-sent event. */
   get frame(): string {
     // A line end would begin another field; the data contains the unchanged type.
     return (this.#frame ??= `id: ${this.#id}\nevent: ${this.type.replace(/[\r\n]/g, ' ')}\ndata: ${this.json}\n\n`);
@@ -27,20 +27,20 @@ class KeptEntry {
 
 /** Entries of larger rings are not kept beyond this number, which bounds the memory: an entry has at most some 4 KB. */
 const MOST_KEPT = 4_096;
-/** Tries to read a page before publishers are made to wait. */
+/** Attempts to read a page without the lock, for which publishers have to wait. */
 const ATTEMPTS = 3;
 
-/** The entries that a client asks for. Without a channel or type, all match. */
+/** The entries that a client requests. Without a channel or type, all match. */
 interface PageQuery {
   /** Only later generations. */
   readonly since: number;
-  /** At most so many entries, the oldest first. */
+  /** Maximum number of entries; the oldest are sent. */
   readonly limit: number;
   readonly channel: string | undefined;
   readonly type: string | undefined;
 }
 
-/** The state of a ring and the JSON of entries, of one moment. */
+/** The state of a ring and the JSON of entries at the same moment. */
 export interface Page {
   readonly facts: RingFacts;
   /** Separated by commas. */
@@ -48,8 +48,8 @@ export interface Page {
 }
 
 /**
- * The entries of a ring with their JSON, which one worker makes once for all responses and streams. A generation is never
- * written twice, so that a kept entry stays right.
+ * The entries of a ring with their JSON, which one worker makes once for all responses and streams. A generation is
+ * never written twice, so a kept entry never changes.
  */
 export class KeptEntries {
   readonly ring: Ring;
@@ -64,7 +64,7 @@ export class KeptEntries {
     this.#size = Math.min(ring.capacity, MOST_KEPT);
   }
 
-  /** Gives an entry; `undefined` if it was overwritten or does not exist yet, as in `Ring.read`. */
+  /** Returns an entry; `undefined` if it was overwritten or does not exist yet, as in `Ring.read`. */
   entry(generation: number): KeptEntry | undefined {
     const slot = generation % this.#size;
     const kept = this.#kept[slot];
@@ -74,7 +74,7 @@ export class KeptEntries {
     return (this.#kept[slot] = new KeptEntry(entry, this.ids));
   }
 
-  /** Gives the entries of a query; `undefined` if the ring's lock could not be acquired in 250 ms. */
+  /** Returns the entries of a query; `undefined` if the ring's lock could not be acquired in 250 ms. */
   page(query: PageQuery): Page | undefined {
     if (this.#size === this.ring.capacity) {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

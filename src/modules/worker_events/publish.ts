@@ -11,8 +11,8 @@ import { parseQuery, refuse, refuseBusy } from './query.ts';
 const HEADER = 'x-publish-key';
 
 /**
- * Compiles the check of the publish key: in the header, in the parameter `key`, or in both. A repeated key is refused, and so is
- * every key if the configured one is empty. The comparison takes constant time.
+ * Compiles the check of the publish key: in the header, in the parameter `key`, or in both. A repeated key is refused,
+ * and so is every key if the configured one is empty. The comparison takes constant time.
  */
 export function compileKeyCheck(key: ComplexValue, build: Build): (x: Exchange) => boolean {
   build.needHeader(HEADER);
@@ -49,7 +49,7 @@ function sha256(text: string): Buffer {
 const MAX_BODY_BYTES = 64 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** What publishing needs: the ring, who shares it, and the names of the gateway. */
+/** The ring, the cluster that shares it, and the names of the gateway. */
 interface PublishScope {
   readonly ring: Ring;
   readonly cluster: OpenCluster | undefined;
@@ -96,9 +96,9 @@ export function compilePublish(
 }
 
 /**
- * Compiles the test for DNS rebinding: a page under a foreign name that leads here is same-origin for its browser. Only pages
- * send an `Origin` with POST, and they do not know a key; pages of other sites need a preflight request before they can send
- * JSON.
+ * Compiles the test for DNS rebinding: a page of a foreign name that resolves to gw is same-origin for its browser.
+ * Only pages send an `Origin` with POST, and they do not know a key; pages of other sites need a preflight request
+ * before they can send JSON.
  */
 function compileForeign(knowsHost: KnowsHost, build: Build): (x: Exchange) => boolean {
   build.needHeader('origin');

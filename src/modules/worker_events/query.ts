@@ -1,7 +1,7 @@
 import type { Exchange } from '../../http/index.ts';
 import type { SharedIds } from './shared-ids.ts';
 
-/** Gives names and values of a raw query, percent-decoded, in order; `undefined` if one is invalid. `+` is not a blank. */
+/** Parses a raw query into decoded names and values; `undefined` if one is invalid. `+` is not a blank. */
 export function parseQuery(args: string): readonly (readonly [name: string, value: string])[] | undefined {
   if (args === '') return [];
   try {
@@ -16,7 +16,7 @@ export function parseQuery(args: string): readonly (readonly [name: string, valu
   }
 }
 
-/** The entries that a client asks for. Without a channel or type, all match. */
+/** The entries that a client requests. Without a channel or type, all match. */
 interface EventQuery {
   /** `undefined` if the query has no `since`. */
   readonly since: number | undefined;
@@ -25,10 +25,10 @@ interface EventQuery {
   readonly type: string | undefined;
 }
 
-/** What a query is read for. */
+/** The channel of the location, and the reader of its ids. */
 interface QueryScope {
   readonly channel: string;
-  /** Reads where a client goes on; `undefined` if the text is no such place. */
+  /** Reads the generation after which a client continues; `undefined` if the text is invalid. */
   readonly sinceOf: (text: string) => number | undefined;
 }
 
@@ -51,7 +51,7 @@ export function readEventQuery(args: string, scope: QueryScope): EventQuery | st
   };
 }
 
-/** Compiles the reader of the generation behind which a client goes on, given as a number or as an id. */
+/** Compiles the reader of the generation after which a client continues, given as a number or as an id. */
 export function compileSince(ids: SharedIds | undefined): (text: string) => number | undefined {
   return (text) => (isCount(text) ? Number(text) : ids?.generationOf(text));
 }
@@ -70,7 +70,7 @@ export function refuse(x: Exchange, status: number, error: string): void {
   );
 }
 
-/** Responds that the zone's lock could not be taken: nothing happened, and a retry may succeed. */
+/** Responds that the zone's lock could not be taken: nothing has changed, and a retry may succeed. */
 export function refuseBusy(x: Exchange): void {
   x.response.setHeader('Retry-After', '1');
   refuse(x, 503, 'the ring is busy');

@@ -1,20 +1,20 @@
 import type { OpenCluster } from '../../cluster/index.ts';
 import type { Ring, RingEntry } from '../../zone/index.ts';
 
-/** Entries of other nodes among which an own one is looked for that may not be in the stream yet. */
+/** The search for entries of this node ends after so many entries of other nodes. */
 const MOST_PASSED = 500;
 
 const ID = /^(\d{1,16})\/([\w.-]{1,80})\/(\d{1,16})$/;
 
 /**
- * The ids of entries in a ring that the gateways of a cluster share: `position/node/generation`. The node goes on by the
- * generation, which is exact; another one, or the same with a new ring, by the position in the stream of the store: then entries
- * may come again, but none is left out.
+ * The ids of entries in a ring that the gateways of a cluster share: `position/node/generation`. The node that made an
+ * id uses its generation, which is exact. Another node, or a new ring of the same node, uses the position in the stream
+ * of the store: entries may then be repeated, but none is left out.
  */
 export class SharedIds {
   readonly #ring: Ring;
   readonly #cluster: OpenCluster;
-  /** Tells a ring from one that this node has had before. */
+  /** Differs from the marks of former rings of this node. */
   readonly #mark: string;
 
   constructor(ring: Ring, cluster: OpenCluster, identity: string) {
@@ -27,12 +27,12 @@ export class SharedIds {
     return `${position}/${this.#node}/${generation}`;
   }
 
-  /** The members of an entry's JSON that tell who has published it. */
+  /** Returns the members of an entry's JSON that name its publisher. */
   authorJson({ origin, sequence }: RingEntry): string {
     return `,"origin":${JSON.stringify(this.#cluster.originName(origin))},"seq":${sequence}`;
   }
 
-  /** The generation behind which a client goes on that has seen an id; `undefined` if the text is none. */
+  /** Returns the generation after which a client with this id continues; `undefined` if the text is no id. */
   generationOf(id: string): number | undefined {
     const [, position, node, generation] = ID.exec(id) ?? [];
     if (position === undefined) return undefined;
@@ -44,8 +44,9 @@ export class SharedIds {
   }
 
   /**
-   * The last generation before the first entry that may be beyond a position of the stream. The positions of entries grow with their
-   * generations. An own entry may get a counter beyond that of entries behind it: it is in the ring before it is in the stream.
+   * Returns the last generation before the first entry that may come after a position of the stream. Positions grow
+   * with generations. But an entry of this node is in the ring before it is in the stream, where later entries may
+   * precede it.
    */
   #behind(position: number): number {
     const range = this.#ring.range();
@@ -54,7 +55,7 @@ export class SharedIds {
     let passed = 0;
     for (let at = first - 1; at >= range.oldest && passed < MOST_PASSED; at -= 1) {
       const entry = this.#ring.read(at);
-      // It has been overwritten: so has all before it.
+      // It has been overwritten, and so have all entries before it.
       if (!entry) break;
       passed += 1;
       if (entry.origin !== 0) continue;
@@ -65,12 +66,12 @@ export class SharedIds {
     return first - 1;
   }
 
-  /** The first generation of those in the ring whose position is greater. */
+  /** Returns the first generation in the ring with a greater position. */
   #firstBeyond(position: number, { oldest, newest }: { oldest: number; newest: number }): number {
     let [low, high] = [oldest, newest + 1];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      // What has been overwritten meanwhile is older.
+      // An entry that has been overwritten meanwhile is older.
       if ((this.#ring.read(middle)?.position ?? 0) > position) high = middle;
       else low = middle + 1;
     }

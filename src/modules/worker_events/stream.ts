@@ -18,7 +18,7 @@ interface Selection {
   readonly type: string | undefined;
 }
 
-/** Gives the text of each entry of a ring that matches, as `StreamSource.frameOf`. */
+/** Returns the text of each entry of a ring that matches, as `StreamSource.frameOf`. */
 export function framesOf(
   entries: KeptEntries,
   { channel, type }: Selection,
@@ -32,7 +32,7 @@ export function framesOf(
   };
 }
 
-/** What the endpoints of one configuration use in one worker. */
+/** The resources of the endpoints of one configuration in one worker. */
 export interface StreamResources {
   readonly feed: Feed;
   readonly entries: KeptEntries;

@@ -29,7 +29,7 @@ export const PASSWORD_SCHEMES = {
 } as const satisfies Readonly<Record<string, { readonly warning?: string }>>;
 export type PasswordScheme = keyof typeof PASSWORD_SCHEMES;
 
-/** Gives the form in which a user file stores a password, or the fault of one that cannot be stored. */
+/** Returns the form in which a user file stores a password, or the fault of one that cannot be stored. */
 export async function hashPassword(
   password: Buffer,
   order: HashOrder,
@@ -38,7 +38,7 @@ export async function hashPassword(
   return fault === undefined ? { stored: await MAKERS[order.scheme](password, order) } : { fault };
 }
 
-/** Gives the fault of a password that the check would refuse, or take for another one. */
+/** Returns the fault of a password that the check would refuse or confuse with another. */
 function faultOf(password: Buffer, scheme: PasswordScheme): string | undefined {
   if (password.length === 0) return 'the password is empty';
   if (password.includes(0)) return 'the password contains a zero byte';

@@ -21,8 +21,8 @@ function isSlow(stored: string): boolean {
 }
 
 /**
- * Tells whether a password is the stored one, which has one character per byte: `{PLAIN}`, `{SHA}`, `{SSHA}`, `$apr1$`, `$1$`,
- * `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`. `undefined`: it is none of these.
+ * Tells whether a password is the stored one, which has one character per byte: `{PLAIN}`, `{SHA}`, `{SSHA}`, `$apr1$`,
+ * `$1$`, `$5$`, `$6$`, `$2a$`, `$2b$`, `$2y$`. `undefined` for other schemes.
  */
 export function verifyPassword(
   password: Buffer,
@@ -45,7 +45,7 @@ function compute(password: Buffer, stored: string): string | undefined {
   return stored.startsWith('{SSHA}') ? ssha(password, stored) : undefined;
 }
 
-/** The salt is stored behind the digest. */
+/** Computes `{SSHA}`; its salt is stored behind the digest. */
 function ssha(password: Buffer, stored: string): string {
   const salt = Buffer.from(stored.slice('{SSHA}'.length), 'base64').subarray(SHA1_BYTES);
   return `{SSHA}${Buffer.concat([sha1(password, salt), salt]).toString('base64')}`;
@@ -122,7 +122,7 @@ function outcomeOf(isRight: boolean | undefined): Outcome {
   return isRight ? 'right' : 'wrong';
 }
 
-/** Gives a function that runs `act` at most `limit` times at once; further calls wait in order. */
+/** Returns a function that runs `act` at most `limit` times at once; further calls wait in order. */
 export function atMost<A extends readonly unknown[], T>(
   limit: number,
   act: (...args: A) => Promise<T>,

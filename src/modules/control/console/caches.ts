@@ -12,7 +12,7 @@ type Largest = ReadonlyMap<string, readonly LargeEntry[]>;
 
 /** Entries that are shown of each cache. */
 const MOST_SHOWN = 10;
-/** A large index takes some milliseconds, for all who look at the console. */
+/** How long the largest entries are kept: it takes milliseconds to find them in a large index. */
 const LARGEST_MS = 10_000;
 
 const MATCHES: ReadonlySet<unknown> = new Set<CachePurge['match']>(['key', 'prefix', 'tag']);
@@ -20,7 +20,7 @@ const MATCHES: ReadonlySet<unknown> = new Set<CachePurge['match']>(['key', 'pref
 /** The caches of a configuration, as the console shows and purges them. */
 export class CacheList {
   readonly #worker: WorkerScope;
-  /** They purge the same. */
+  /** The gateways that repeat every purge. */
   readonly #others: OtherGateways | undefined;
   #largest: { readonly atMs: number; readonly found: Promise<Largest> } | undefined;
 
@@ -60,7 +60,7 @@ export class CacheList {
   }
 }
 
-/** Reads a purge. Throws a `ControlFault`; without a text everything would go. */
+/** Reads a purge. Throws a `ControlFault`, also for an empty text, which would remove everything. */
 function readPurge(body: unknown): CachePurge {
   const { cache, match, text } = (body ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof cache !== 'string') throw new ControlFault(400, 'expected "cache"');

@@ -68,8 +68,8 @@ function html(script: string, style: string): string {
 }
 
 /**
- * Gives the headers of the page: nothing external is loaded, only this script and these styles are allowed, and the page cannot
- * be framed.
+ * Returns the headers of the page: nothing external is loaded, only this script and these styles are allowed, and the
+ * page cannot be framed.
  */
 function headers(script: string, style: string): Readonly<Record<string, string>> {
   const policy = [
@@ -102,8 +102,9 @@ function hash(text: string): string {
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Decides which requests the console serves. Unknown host names are refused, since pages of such a name would be same-origin (DNS
- * rebinding); data is served to pages of this origin only, and writes need a header that only those can send.
+ * Decides which requests the console serves. Unknown host names are refused, since pages of such a name would be
+ * same-origin (DNS rebinding); data is served to pages of this origin only, and writes need a header that only those
+ * can send.
  */
 class ConsoleGuard {
   readonly #knowsHost: KnowsHost;

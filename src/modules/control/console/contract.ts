@@ -1,6 +1,6 @@
 /*
- * The JSON that the console's page and its handlers exchange: both are compiled against this file. An error is a `Refusal` with a
- * 4xx or 5xx status. Times are milliseconds since the epoch.
+ * The JSON that the console's page and its handlers exchange: both are compiled against this file. An error is a
+ * `Refusal` with a 4xx or 5xx status. Times are milliseconds since the epoch.
  */
 
 /** The header of writes: pages of other origins cannot send it without a preflight request. */
@@ -235,7 +235,7 @@ export interface GroupState {
   readonly name: string;
   /** How a peer is selected: `round_robin`, `least_conn`, `hash consistent` … */
   readonly method: string;
-  /** Absent: the peers are those of the configuration, and stay so. */
+  /** Absent if nothing but a reload changes the peers. */
   readonly members?: MemberState;
   readonly peers: readonly PeerState[];
 }
@@ -250,26 +250,26 @@ interface MemberState {
   readonly lastErrorMs: number;
   readonly lastErrorCode: number;
   readonly isRestored: boolean;
-  /** Weights may be changed: no source would undo it. */
+  /** Weights may be changed: no source overwrites them. */
   readonly isWritable: boolean;
 }
 
 export interface PeerState {
   readonly address: string;
   readonly state: UpstreamLoad['peers'][number]['state'];
-  /** Accurate to two seconds; absent if it is the same since this worker started to look. */
+  /** Accurate to two seconds; absent if the state has not changed since this worker began to observe it. */
   readonly sinceMs?: number;
   readonly weight: number;
   readonly backup: boolean;
-  /** It was drained: it can be undrained, whatever its state. */
+  /** The peer was drained and can be undrained, whatever its state. */
   readonly drains: boolean;
   /** Active requests, in all workers. */
   readonly requests: number;
-  /** Times that it was selected, and the part of all selections in the group, peers that have left it included. */
+  /** Number of selections, and their share of all selections in the group, former peers included. */
   readonly picks: number;
   readonly share: number;
   readonly failures: number;
-  /** Response times: not cumulative; upper bounds in seconds of all buckets but the last, which is unbounded. */
+  /** Response times, not cumulative; the bounds are in seconds, and the last bucket has none. */
   readonly times?: { readonly buckets: readonly number[]; readonly bounds: readonly number[] };
   /** The last probes of its active checks. */
   readonly probes: readonly ProbeState[];
@@ -311,14 +311,14 @@ export interface CacheState {
   readonly isLoading: boolean;
   /** After a fault of the disk nothing is stored until then; 0: there was none. */
   readonly pausedUntilMs: number;
-  /** Requests by what the cache had for them: `HIT`, `MISS` … */
+  /** Requests by cache status: `HIT`, `MISS` … */
   readonly requests: Readonly<Record<string, number>>;
-  /** Responses that left, or were not stored, by the reason; faults by their kind. */
+  /** Responses that were removed or not stored, by reason; faults by kind. */
   readonly evictions: Readonly<Record<string, number>>;
   readonly notStored: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly purged: number;
-  /** The largest entries of up to ten seconds ago, largest first. */
+  /** The largest entries, largest first; the list is up to ten seconds old. */
   readonly largest: readonly LargeEntry[];
 }
 
@@ -342,7 +342,7 @@ export interface CachePurge {
   readonly text: string;
 }
 
-/** The response to it, with the number of responses that were removed. */
+/** The response to a purge, with the number of stored responses that were removed. */
 export interface CachePurged extends CachePage {
   readonly purged: number;
 }
@@ -369,9 +369,9 @@ export interface ClusterState {
     readonly ageMs: number;
   }[];
   readonly streams: readonly SharedStreamState[];
-  /** What another node shares with other parameters. */
+  /** Subjects that another node shares with other parameters. */
   readonly conflicts: readonly { readonly subject: string; readonly node: string }[];
-  /** What else is to be mended, as sentences. */
+  /** Other faults, as sentences. */
   readonly warnings: readonly string[];
   /** Bytes of entries that wait for the store. */
   readonly bufferBytes: number;
@@ -380,19 +380,19 @@ export interface ClusterState {
 
 export interface SharedStreamState {
   readonly name: string;
-  /** What it carries: `events of bus`. */
+  /** The content of the stream: `events of bus`. */
   readonly subject: string;
   /** The number of the last entry that the node has read. */
   readonly position: number;
-  /** How long it has not had all entries. */
+  /** The time for which the node has lacked entries. */
   readonly lagMs: number;
-  /** How often entries were missing. */
+  /** Number of gaps that were found. */
   readonly gaps: number;
 }
 
 /** The REST locations on which requests can be tried; with `?api=` an `ApiDescription` instead. */
 export interface ApiPage {
-  /** False: `control_console_api` does not let the console try any. */
+  /** False: `control_console_api` is off, and the console can try no request. */
   readonly isOn: boolean;
   readonly apis: readonly ApiLocation[];
 }
@@ -408,7 +408,7 @@ export interface ApiDescription {
   /** The roles that trials may have, the anonymous one first. */
   readonly roles: readonly { readonly name: string; readonly bypassesRowSecurity: boolean }[];
   readonly resources: readonly ApiResource[];
-  /** There are more than are listed. */
+  /** Not all resources are listed. */
   readonly isCut: boolean;
 }
 
@@ -441,11 +441,11 @@ export interface Trial {
   readonly runs: boolean;
 }
 
-/** The response to it. */
+/** The response to a trial. */
 export interface TrialOutcome {
   /** A phrase without a subject: `reads rows of the database`. */
   readonly does: string;
-  /** Absent if it was only explained, and nothing refused it. */
+  /** Absent if the request was only explained and nothing refused it. */
   readonly response?: {
     readonly status: number;
     readonly headers: readonly (readonly [name: string, value: string])[];
@@ -483,6 +483,6 @@ export interface TriedPolicy {
   readonly roles: readonly string[];
   readonly using?: string;
   readonly check?: string;
-  /** It is for the role and a command of the request. */
+  /** The policy applies to the role and a command of the request. */
   readonly applies: boolean;
 }

@@ -68,20 +68,20 @@ function readChange(body: unknown): FlagChange {
   return { set: readFlagSettings(new Map(query)) };
 }
 
-/** Gives a location and all nested ones. */
+/** Returns a location and all nested ones. */
 function* eachRoute(route: LocationView): Generator<LocationView> {
   yield route;
   for (const inner of route.locations) yield* eachRoute(inner);
 }
 
-/** Gives servers and locations; `own` is the server that contains the console's location, which is recognized by its place. */
+/** Returns servers and locations. `own` is the server of the console's location, which its place identifies. */
 function routeTree({ servers }: GatewayView, { place }: LocationFacts): RouteTree {
   const isOwn = ({ root }: RouteTree['servers'][number]): boolean =>
     [...eachRoute(root)].some((route) => route.place === place);
   return { servers, own: servers.find(isOwn)?.label ?? '' };
 }
 
-/** Gives the location that serves a URL: an absolute one, or a path at the address of the console. */
+/** Returns the location that serves a URL: an absolute one, or a path at the address of the console. */
 function explainUrl(url: string, { view, x }: { view: GatewayView; x: Exchange }): RouteMatch {
   return view.explain(url.startsWith('/') ? { ...ownAddress(x), path: pathOf(url) } : absolute(url));
 }
@@ -106,7 +106,7 @@ function pathOf(target: string): string {
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Gives the JSON of the response; `undefined` if the client has gone or the request was refused already. */
+/** Returns the JSON of the response; `undefined` if the client has gone or the request was refused already. */
 type Read = (x: Exchange, query: Query) => unknown;
 
 /** Compiles the handler for all paths below the page. It throws a `ControlFault` for requests that it cannot serve. */

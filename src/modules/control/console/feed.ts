@@ -28,7 +28,7 @@ export class Feeds {
     this.zones = names.filter((name) => name !== LOG_TAIL.name);
   }
 
-  /** Gives entries of a ring. Throws a `ControlFault` (404) if the zone is not a ring. */
+  /** Returns entries of a ring. Throws a `ControlFault` (404) if the zone is not a ring. */
   async events(zone: string, question: FeedQuery, x: Exchange): Promise<EventPage> {
     const name = zone || this.zones[0];
     if (name === undefined) return { zones: [], capacity: 0, newest: 0, dropped: 0, entries: [] };

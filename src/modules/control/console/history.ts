@@ -23,17 +23,17 @@ export interface LocationTally {
 /** Counts by server and location. */
 type Tally = ReadonlyMap<string, LocationTally>;
 
-/** Gives the samples of a metric; none if nothing was counted. */
+/** Returns the samples of a metric; none if nothing was counted. */
 export function samplesOf(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
   return families.find((family) => family.name === name)?.samples ?? [];
 }
 
-/** Gives the value of a metric without labels. */
+/** Returns the value of a metric without labels. */
 export function valueOf(families: readonly MetricFamily[], name: string): number {
   return samplesOf(families, name)[0]?.value ?? 0;
 }
 
-/** Gives the counts of every location that has had requests. */
+/** Returns the counts of every location that has had requests. */
 export function tallyOf(families: readonly MetricFamily[]): Tally {
   const durations = byLocation(samplesOf(families, 'gw_http_request_duration_seconds'));
   const sizes = byLocation(samplesOf(families, 'gw_http_response_size_bytes'));
@@ -74,7 +74,7 @@ function keyOf(labels: MetricSample['labels']): string {
 
 const SAMPLE_MS = 2_000;
 const MAX_MOMENTS = 150;
-/** Every fifth sample includes the counts of locations. */
+/** Every fifth sample includes the counts by location. */
 const TALLY_EVERY = 5;
 const MAX_TALLIES = 31;
 const CLASSES = 5;
@@ -86,8 +86,8 @@ interface KeptTally {
 }
 
 /**
- * The last five minutes of the counters. Each worker keeps its own history of the same shared counters, so any worker can serve
- * the console.
+ * The last five minutes of the counters. Each worker keeps its own history of the same shared counters, so any worker
+ * can serve the console.
  */
 export class History {
   readonly #metrics: Counters;
@@ -108,7 +108,7 @@ export class History {
     clearInterval(this.#timer);
   }
 
-  /** Gives the moments after a time, oldest first. */
+  /** Returns the moments after a time, oldest first. */
   momentsAfter(atMs: number): readonly Moment[] {
     return this.#moments.filter((moment) => moment.atMs > atMs);
   }
@@ -118,7 +118,7 @@ export class History {
     return this.#tallies;
   }
 
-  /** Gives the time when a request to a location was last noticed. */
+  /** Returns the time when a request to a location was last noticed. */
   lastHit(key: string): number | undefined {
     return this.#lastHits.get(key);
   }
@@ -167,7 +167,7 @@ function sumOf(tally: Tally): Pick<Moment, 'classes' | 'buckets' | 'bytes'> {
 
 const TEXT_KEY = 'control console configuration';
 
-/** What the console uses in one worker. */
+/** The resources of the console in one worker. */
 export interface ConsoleResources {
   readonly history: History;
   readonly peerTimes: PeerTimes;

@@ -14,13 +14,13 @@ class ByLabel {
     this.#families = families;
   }
 
-  /** Gives all values of the label in a metric, in natural order. */
+  /** Returns all values of the label in a metric, in natural order. */
   names(metric: string): readonly string[] {
     const names = samplesOf(this.#families, metric).flatMap(({ labels }) => labels[this.#label] ?? []);
     return [...new Set(names)].toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   }
 
-  /** Gives the sum of all samples with this value of the label. */
+  /** Returns the sum of all samples with this value of the label. */
   value(metric: string, name: string): number {
     return this.#of(metric, name).reduce((sum, { value }) => sum + value, 0);
   }

@@ -2,10 +2,7 @@ import type { PeerView, UpstreamGroup } from '../../../upstream/index.ts';
 
 const LOOK_MS = 2_000;
 
-/**
- * Since when peers are in their states. Each worker looks for itself, at the groups of its configurations; those of the
- * newest one count.
- */
+/** The times when peers last changed their states. Each worker observes the groups of its newest configuration. */
 export class PeerTimes {
   #groups: readonly UpstreamGroup[] = [];
   #known: ReadonlyMap<string, { readonly state: PeerView['state']; readonly sinceMs?: number }> = new Map();
@@ -15,13 +12,13 @@ export class PeerTimes {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Looks at these groups from now on. */
+  /** Observes these groups from now on. */
   use(groups: readonly UpstreamGroup[]): void {
     this.#groups = groups;
     this.#look();
   }
 
-  /** Gives the time of the last change; `undefined` if there was none. */
+  /** Returns the time of the last change; `undefined` if there was none. */
   since(upstream: string, { address, state }: PeerView): number | undefined {
     const known = this.#known.get(`${upstream}\n${address}`);
     if (!known) return undefined;

@@ -3,7 +3,7 @@ import type { Exchange, Getter } from '../../../http/index.ts';
 import { ControlFault, type Query, type Surface } from '../endpoint.ts';
 import type { ApiDescription, ApiLocation, ApiPage, Trial, TrialOutcome } from './contract.ts';
 
-/** Longest body of a POST: the body of the tried request, and what is around it. */
+/** Longest body of a POST, which contains the body of the tried request. */
 export const MOST_TRIAL_BYTES = 128 * 1024;
 const OFF = 'trials are off: "control_console_api on" lets the console make them';
 
@@ -19,7 +19,7 @@ export class TrialDesk {
     this.#userOf = config.consoleApi ? build.variable('remote_user') : undefined;
   }
 
-  /** Gives the locations, or what can be tried on one of them. Rejects with a `ControlFault`. */
+  /** Returns the locations, or the description of one. Rejects with a `ControlFault`. */
   page(query: Query): ApiPage | Promise<ApiDescription> {
     if (!this.#isOn) return { isOn: false, apis: [] };
     const id = query.get('api') ?? '';
@@ -27,7 +27,7 @@ export class TrialDesk {
     return { isOn: true, apis: this.#worker.trials.map((api, index) => this.#shown(api, index)) };
   }
 
-  /** Makes a trial, and logs it before. Rejects with a `ControlFault`. */
+  /** Logs a trial, then makes it. Rejects with a `ControlFault`. */
   try(body: unknown, x: Exchange): Promise<TrialOutcome> {
     if (!this.#isOn) throw new ControlFault(403, OFF);
     const { api, ...trial } = readTrial(body);
@@ -36,7 +36,7 @@ export class TrialDesk {
     return refusing(() => tried.run(trial, x));
   }
 
-  /** Who, as which role, and what; without the query, which may have secrets. */
+  /** Logs the user, the role and the request, without its query, which may contain secrets. */
   #log({ role, method, target, runs }: Omit<Trial, 'api'>, x: Exchange): void {
     const user = this.#userOf?.(x) ?? '';
     const who = user === '' ? 'an unnamed user' : `"${user}"`;
@@ -46,7 +46,7 @@ export class TrialDesk {
     x.writeLog(`console: ${who} ${how} ${what} as role "${logged(role)}"${after}`);
   }
 
-  /** An id of another configuration is refused: its number may name another location here. */
+  /** Finds a location by its id. The id of another configuration is refused: it may name another location here. */
   #api(id: string): TrialApi {
     const found = this.#worker.trials.find((api, index) => idOf(api, index) === id);
     if (!found) throw new ControlFault(404, 'there is no such location any more: reload the page');
@@ -66,7 +66,7 @@ export class TrialDesk {
 
 const MOST_LOGGED = 300;
 
-/** Nothing has been checked yet: one line of the log stays short. */
+/** Shortens a text that has not been checked yet, for one line of the log. */
 function logged(text: string): string {
   return text.length > MOST_LOGGED ? `${text.slice(0, MOST_LOGGED)}…` : text;
 }

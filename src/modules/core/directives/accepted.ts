@@ -12,7 +12,7 @@ const HSL: readonly Context[] = ['http', 'server', 'location'];
 interface Group {
   readonly contexts: readonly Context[];
   readonly args: ArgReader<unknown>;
-  /** Why nothing is granted or let through although the directive has no effect. */
+  /** Why the directive can be accepted without an effect. */
   readonly why: string;
   readonly many?: true;
   /** Separated by blanks. */
@@ -37,7 +37,7 @@ const numberAndSize: ArgReader<unknown> = readers.words(
   },
 );
 
-/** A limit of 0 keeps what is in memory off the disk, so it is not taken where it would have no effect. */
+/** Refuses 0: it is set to keep memory off the disk, which a limit without an effect does not do. */
 const coreLimit: ArgReader<number> = {
   ...size,
   read(words, scope) {
@@ -220,7 +220,7 @@ const GROUPS: readonly Group[] = [
   { contexts: HSL, args: flag, why: NO_PUSH, names: 'http2_push_preload' },
 ];
 
-/** Gives the rows of the directives that are accepted for compatibility. */
+/** Returns the rows of the directives that are accepted for compatibility. */
 export const ACCEPTED: Rows<CoreConfig> = Object.fromEntries(
   GROUPS.flatMap(({ names, contexts, args, why, many }) =>
     names.split(/\s+/).map((name) => [

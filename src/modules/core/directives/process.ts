@@ -4,9 +4,7 @@ import type { CoreConfig, EnvironmentVariable, UserConfig } from '../../../contr
 import { type ErrorLogTarget, type Level, LEVELS, parseSyslog } from '../../../log/index.ts';
 import { workerCount } from './readers.ts';
 
-/**
- * `user user [group]`. Whether they exist is checked when gw switches to them, since a file may be checked on another machine.
- */
+/** `user user [group]`. Their existence is checked when gw switches to them: `gw -t` may run on another machine. */
 const user: ArgReader<UserConfig> = readers.words(
   { syntax: 'user [group]', min: 1, max: 2 },
   ([name, group]) => ({

@@ -24,7 +24,7 @@ import { methods } from './readers.ts';
 const SIZED_BY_KERNEL =
   'the kernel sizes the buffers of sockets; what gw keeps in memory has limits of its own';
 
-/** Parameters that are checked, but without effect: the value that they may have, and the reason. */
+/** Parameters that are checked but have no effect, with their allowed values and the reason. */
 const WITHOUT_EFFECT: ReadonlyMap<string, { readonly value: RegExp; readonly why: string }> = new Map([
   ['reuseport', { value: /^$/, why: 'every worker has a socket of its own' }],
   ['deferred', { value: /^$/, why: 'a connection without a request costs little, and its time is limited' }],
@@ -38,13 +38,13 @@ const WITHOUT_EFFECT: ReadonlyMap<string, { readonly value: RegExp; readonly why
   ['so_keepalive=', { value: /^(on|off|[\d:smh]*)$/i, why: 'idle connections are closed after a time' }],
 ]);
 
-/** Its `off` has an effect. */
+/** Only `ipv6only=off` has an effect. */
 const IPV6_ONLY = /^ipv6only=(on|off)$/i;
 
 const SYNTAX =
   'address[:port[-port]] | port[-port] | unix:path [default_server] [ssl] [http2] [proxy_protocol] [engine=uws|node] [reuseport] [backlog=number] ...';
 
-/** The parameters with an effect. */
+/** Parameters with an effect. */
 const MEANINGS: ReadonlyMap<string, Partial<ListenConfig>> = new Map<string, Partial<ListenConfig>>([
   ['default_server', { defaultServer: true }],
   ['default', { defaultServer: true }],
@@ -240,7 +240,7 @@ function matchOf(modifier: string, { word, skip }: Pattern, scope: ReadScope): L
 const { flag, present } = readers;
 const NO_ARGUMENTS = { ...present, syntax: '' };
 
-/** Directives for blocks, and for what selects a server. */
+/** Directives for blocks and for the selection of a server. */
 export const structure = directivesFor<CoreConfig>()({
   events: {
     contexts: ['main'],

@@ -3,7 +3,7 @@ import type { CoreConfig } from '../../../contract/index.ts';
 
 const HSL = ['http', 'server', 'location'] as const;
 
-/** Directives about responses of upstreams, whatever their protocol. */
+/** Directives about responses of upstreams of any protocol. */
 export const upstreamResponses = directivesFor<CoreConfig>()({
   cache_tags: {
     contexts: ['location'],

@@ -7,7 +7,7 @@ import { type Families, live, ofPeer, plain, portText, seconds, type Variables }
 
 const HOSTNAME = hostname().toLowerCase();
 
-/** Without a value: neither engine asks the kernel for it. */
+/** Variables without a value: no engine reads them from the kernel. */
 const UNKNOWN = (): undefined => undefined;
 
 /** Variables about the connection and the machine. */
@@ -115,12 +115,12 @@ function compileField(name: string): Getter {
   };
 }
 
-/** `ssl_0x22` is `ssl_cn`. */
+/** Returns the type in a name such as `ssl_0x22`, which means `ssl_cn`. */
 function numbered(name: string): number | undefined {
   return /^ssl_0x[\da-f]{1,2}$/.test(name) ? Number(name.slice('ssl_'.length)) : undefined;
 }
 
-/** Gives the result of the client certificate's verification: four bytes behind a byte of flags, 0 if it succeeded. */
+/** Returns the result of verifying the client's certificate: four bytes after a byte of flags, 0 on success. */
 const readVerify: Getter = (x) => {
   const value =
     x.request.connection?.proxyProtocol?.tlvs.find(({ type }) => type === FIELDS['ssl'])?.value ?? '';

@@ -11,8 +11,8 @@ import { spooledBody } from '../../../bodies/index.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /**
- * Gives the value of the first `name=value` in a query, still encoded; the name is given in lower case and matches in any case
- * (ngx_http_arg).
+ * Returns the value of the first `name=value` in a query, still encoded; the name is given in lower case and matches in
+ * any case (ngx_http_arg).
  */
 function findArgument(args: string, name: string): string | undefined {
   for (let at = 0; at < args.length;) {
@@ -27,8 +27,8 @@ function findArgument(args: string, name: string): string | undefined {
 }
 
 /**
- * Gives the value of the first `name=value` in a `Cookie` header. Pairs end with `;`; blanks around `=` are ignored, blanks at the
- * end of a value are not (ngx_http_parse_multi_header_lines).
+ * Returns the value of the first `name=value` in a `Cookie` header. Pairs end with `;`; blanks around `=` are ignored,
+ * blanks at the end of a value are not (ngx_http_parse_multi_header_lines).
  */
 function findCookie(list: string, name: string): string | undefined {
   for (let at = 0; at < list.length;) {
@@ -58,7 +58,7 @@ function skipBlanks(text: string, at: number): number {
   return next;
 }
 
-/** Gives the user name of `Authorization: Basic …` (RFC 7617); the password is not checked here. */
+/** Returns the user name of `Authorization: Basic …` (RFC 7617); the password is not checked here. */
 function remoteUser(authorization: Getter): Getter {
   return (x) => {
     const credentials = /^basic +([a-z0-9+/=]+) *$/i.exec(authorization(x) ?? '')?.[1];
@@ -71,7 +71,7 @@ function remoteUser(authorization: Getter): Getter {
 
 const REQUEST_ID = stateKey<string>('request id');
 
-/** Gives 32 hexadecimal digits, generated at the first use in a request; its subrequests have the same. */
+/** Returns 32 hexadecimal digits, generated at their first use in a request and shared with its subrequests. */
 function requestId({ main }: Exchange): string {
   const known = main.state(REQUEST_ID);
   if (known !== undefined) return known;
@@ -80,7 +80,7 @@ function requestId({ main }: Exchange): string {
   return made;
 }
 
-/** Gives the port of an absolute target or of a `Host` value: behind a name, an address, or an IPv6 literal in brackets. */
+/** Returns the port of an absolute target or a `Host` value, behind a name, an address or a bracketed IPv6 literal. */
 function requestPort(host: Getter): Getter {
   return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(x.request.authority || (host(x) ?? ''))?.[1];
 }
@@ -137,7 +137,7 @@ export const ofRequest: Variables = {
   },
 };
 
-/** Headers that nginx looks up by their exact name (ngx_http_core_variables): access lists and limits depend on them. */
+/** Headers that nginx finds by their exact names only (ngx_http_core_variables); access lists and limits use them. */
 const EXACT: ReadonlySet<string> = new Set(['user_agent', 'x_forwarded_for']);
 
 function compileHeader(rest: string, build: Build): Getter {

@@ -2,7 +2,7 @@ import { readers } from '../../../config/index.ts';
 import { changeRate, type Exchange, type Getter, headBytes, rateOf } from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
-/** Gives the bytes of the response. */
+/** Returns the bytes of the response. */
 function sentBytes(x: Exchange): number {
   return x.done && x.response.isDecided ? x.bodyBytesSent + headBytes(x) : 0;
 }

@@ -22,7 +22,7 @@ export const STORED: ReadonlySet<CommandName> = new Set(['get', 'mget', 'exists'
 /** Longest life of a reply whose store does not announce changes. */
 const UNTRACKED_MS = 1_000;
 
-/** What a location needs for its cache. */
+/** The parts that a location needs for its cache. */
 export interface CachingParts {
   readonly caches: Caches;
   /** For sending stored replies. */
@@ -32,25 +32,25 @@ export interface CachingParts {
 /** Makes the response to a command. */
 type Respond = (x: Exchange) => void;
 
-/** A command of a request. */
-interface Asked {
+/** The command of a request. */
+interface CachedCommand {
   readonly args: readonly Bytes[];
   readonly store: Store;
-  /** Whether changes of the store are heard. */
+  /** The state of tracking, see `Tracking.state`. */
   readonly changes: () => 'live' | 'down' | 'untracked';
   readonly isBase64: boolean;
 }
 
 /** The cache of a location. */
 export interface Caching {
-  /** Serves a request from the cache, or has its response made. */
-  serve(x: Exchange, asked: Asked, respond: Respond): void | Promise<void>;
+  /** Serves a request from the cache, or calls `respond`. */
+  serve(x: Exchange, asked: CachedCommand, respond: Respond): void | Promise<void>;
 }
 
-/** What other origins have. */
+/** Settings of other origins, which replies of a store do not use. */
 const NO_ORIGIN = { cacheRevalidate: false, cacheConvertHead: true, cacheVerifyBytes: 1_048_576 } as const;
 
-interface Outgoing extends Asked {
+interface Outgoing extends CachedCommand {
   readonly respond: Respond;
 }
 
@@ -60,7 +60,7 @@ export function isCached(config: KvConfig): boolean {
   return mayCache(config) && config.cacheValidMs !== undefined && STORED.has(config.command);
 }
 
-/** Compiles the cache of a location; `undefined`: it has none. */
+/** Compiles the cache of a location. Returns `undefined` if its replies are not stored. */
 export function compileCaching(config: KvConfig, parts: CachingParts, build: Build): Caching | undefined {
   if (!isCached(config)) return undefined;
   const { caches, buffers } = parts;
@@ -86,7 +86,7 @@ export function compileCaching(config: KvConfig, parts: CachingParts, build: Bui
   };
 }
 
-/** A store that cannot be reached is a 502, one that is too slow a 504. */
+/** The response is 502 if the store cannot be reached, and 504 after a timeout. */
 function staleAfter({ cacheUseStale = [] }: KvConfig): Pick<KvConfig, 'cacheUseStale'> {
   const named = cacheUseStale.flat();
   const added = [
@@ -96,8 +96,11 @@ function staleAfter({ cacheUseStale = [] }: KvConfig): Pick<KvConfig, 'cacheUseS
   return { cacheUseStale: [named, added] };
 }
 
-/** The key names the versions of the keys: a reply that was made before a change is not found after it. */
-function compileKey({ command, cacheKey }: KvConfig, build: Build): (x: Exchange, asked: Asked) => string {
+/** The cache key contains the versions of the keys: after a change, a reply from before it is not found. */
+function compileKey(
+  { command, cacheKey }: KvConfig,
+  build: Build,
+): (x: Exchange, asked: CachedCommand) => string {
   const own = cacheKey && build.value(cacheKey);
   return (x, { args, store, isBase64 }) => {
     const versions = store.versions?.of(keysOf(command, args)) ?? [];
@@ -127,7 +130,7 @@ function compileFetch({ command, cacheValidMs = 0 }: KvConfig): Fetch<Outgoing> 
   };
 }
 
-/** How long a reply may be kept: as long as the first of its keys to expire. */
+/** The time for which a reply may be kept: until the first of its keys expires. */
 class Life {
   ms: number;
   isKnown = true;
@@ -136,12 +139,12 @@ class Life {
     this.ms = ms;
   }
 
-  /** Resolves when the expiry of a key is known, or cannot be. */
+  /** Asks the store for the expiry of a key. Never rejects: after a fault `isKnown` is false. */
   ask(store: Store, key: Bytes): Promise<void> {
     return new Promise((resolve) => {
       store.run('pttl', [key], (fault, reply) => {
         const leftMs = Number(reply);
-        // Keys without an expiry, and those that are not there, have a negative number.
+        // The number is negative for a key without an expiry and for a missing key.
         if (fault) this.isKnown = false;
         else if (leftMs >= 0) this.ms = Math.min(this.ms, leftMs);
         resolve();
@@ -153,7 +156,7 @@ class Life {
 /** Longest tag. */
 const TAG_BYTES = 64;
 
-/** The tag of a key, `kv:key`; a digest where that is longer than a tag may be, or no text. */
+/** Returns the tag of a key: `kv:key`, or a digest if that is too long or the key is not text. */
 function tagOf(key: Bytes): string {
   const tag = `kv:${String(key)}`;
   if (typeof key === 'string' && Buffer.byteLength(tag) <= TAG_BYTES) return tag;

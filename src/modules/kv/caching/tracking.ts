@@ -8,12 +8,12 @@ import {
 } from '../../../redis/index.ts';
 import type { Versions } from '../versions.ts';
 
-/** What the workers share about the connections that hear of changes in one store. Cloneable. */
+/** The state of tracking of one store, which the workers share. Cloneable. */
 export type SharedTracking = SharedArrayBuffer;
 
 /**
- * Creates the shared state of one store, once per process: the worker that tracks it, when it was last seen, until when what it
- * hears is complete, and whether the store announces nothing.
+ * Creates the shared state of one store, once per process. Its cells are the worker that tracks the store, the time
+ * of its last check, the end of its lease, and whether the store supports no tracking.
  */
 export function openTracking(): SharedTracking {
   return new SharedArrayBuffer(16);
@@ -23,12 +23,12 @@ const HOLDER = 0;
 const BEAT = 1;
 const LEASE = 2;
 const UNTRACKED = 3;
-/** How long the workers rely on the one that tracks without hearing of it, and how often it renews that. */
+/** The workers rely on the one that tracks for this time after its last check. */
 const LEASE_MS = 1_000;
 const RENEW_MS = 250;
-/** A store that does not respond for so long is not relied on. */
+/** The connection is closed if a PING has no response for this time. */
 const SILENCE_MS = 1_000;
-/** Most bytes of one announcement: a store names the keys of a whole transaction at once. */
+/** Maximum bytes of one announcement, which names all keys of a transaction. */
 const MOST_BYTES = 16_777_216;
 
 interface TrackingParts {
@@ -41,8 +41,8 @@ interface TrackingParts {
 }
 
 /**
- * Follows the changes of a store (`CLIENT TRACKING` with BCAST, Redis 6 and Valkey). One worker of the process does it for all; when
- * it ends or hangs, another one takes over.
+ * Follows the changes of a store (`CLIENT TRACKING` with BCAST, Redis 6 and Valkey). One worker does it for all workers
+ * of the process; when it ends or hangs, another one takes over.
  */
 export class Tracking {
   readonly #parts: TrackingParts;
@@ -57,7 +57,7 @@ export class Tracking {
     this.#check();
   }
 
-  /** `live`: changes are heard. `untracked`: the store does not announce them. */
+  /** `live`: changes are received. `down`: they are missed. `untracked`: the store does not announce them. */
   get state(): 'live' | 'down' | 'untracked' {
     if (Atomics.load(this.#cells, UNTRACKED) !== 0) return 'untracked';
     return this.#isHeld ? 'live' : 'down';
@@ -76,7 +76,7 @@ export class Tracking {
     return untilMs !== 0 && ((untilMs - Date.now()) | 0) > 0;
   }
 
-  /** The worker that tracks is there, whether it reaches the store or not. */
+  /** True if the worker that tracks is running, whether or not it reaches the store. */
   get #isHolderAlive(): boolean {
     return ((Date.now() - Atomics.load(this.#cells, BEAT)) | 0) < LEASE_MS;
   }
@@ -114,7 +114,7 @@ export class Tracking {
     this.#connections = [];
   }
 
-  /** `isNew`: what was changed before is not known. */
+  /** Renews the lease if all servers are tracked. `isNew`: earlier changes may have been missed. */
   #renew(isNew = false): void {
     if (!this.#connections.every(({ isTracked }) => isTracked)) return;
     if (isNew) this.#parts.versions.changeAll();
@@ -135,11 +135,11 @@ interface TrackingEvents {
   changed(keys: readonly Buffer[] | null): void;
   tracked(): void;
   lost(): void;
-  /** The store does not know tracking. */
+  /** The store does not support tracking. */
   refused(): void;
 }
 
-/** One connection that hears of all changes of a server. */
+/** One connection that receives all changes of a server. */
 class TrackedConnection implements ConnectionOwner {
   isTracked = false;
   readonly #connection: RedisConnection;
@@ -163,13 +163,13 @@ class TrackedConnection implements ConnectionOwner {
     this.#connection.close();
   }
 
-  /** A store that is silent may have changed: its connection is closed. */
+  /** Closes the connection to a silent server, whose changes may be missed. */
   check(): void {
     const nowMs = performance.now();
     if (!this.isTracked) return;
     if (this.#askedMs === 0) {
       this.#askedMs = nowMs;
-      // Any reply is a sign of life.
+      // An error, too, shows that the server responds.
       this.#ask('ping', [], { done: () => (this.#askedMs = 0), refused: () => (this.#askedMs = 0) });
     } else if (nowMs - this.#askedMs > SILENCE_MS) this.#connection.giveUp('silent while it is tracked');
   }
@@ -211,7 +211,7 @@ class TrackedConnection implements ConnectionOwner {
     });
   }
 
-  /** The store does not track; one that is starting is asked again. */
+  /** Handles an error reply: tracking is retried if the store is starting, and given up otherwise. */
   #refuse({ message }: ReplyError): void {
     if (/^(?:LOADING|MASTERDOWN|BUSY)\b/.test(message))
       return this.#connection.giveUp('the store is not ready');
@@ -223,7 +223,7 @@ class TrackedConnection implements ConnectionOwner {
   }
 }
 
-/** What is done with a reply, and with an error. */
+/** Called with a reply, or with an error reply. */
 interface Answers {
   done(): void;
   refused(error: ReplyError): void;

@@ -90,7 +90,7 @@ export const cookieFlagsRule: ArgReader<CookieFlagsRule> = readers.words(
 
 interface PatternScope {
   readonly scope: ReadScope;
-  /** Whether regexes ignore case even if they do not begin with `~*`. */
+  /** Regexes ignore case even if they do not begin with `~*`. */
   readonly caseless: boolean;
 }
 

@@ -33,7 +33,7 @@ const passTarget: ArgReader<PassTarget> = readers.oneWord('URL', (word, scope) =
   return target;
 });
 
-/** A URI replaces the prefix of the location, so there has to be one. */
+/** Tells whether `proxy_pass` may have a URI: it replaces the prefix of the location. */
 function takesUri({ block }: ReadScope): boolean {
   if (block.context !== 'location') return false;
   const match = block.args as LocationMatch | undefined;
@@ -57,7 +57,7 @@ export function parseTarget(url: string): LiteralTarget | string {
     scheme: scheme.toLowerCase() as 'http' | 'https',
     host,
     ...(port !== undefined && { port }),
-    // nginx puts the root in front of a query that stands alone.
+    // As in nginx, a query without a path gets the path `/`.
     uri: rest.startsWith('?') ? `/${rest}` : rest,
     url,
   };

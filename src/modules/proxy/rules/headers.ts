@@ -45,7 +45,7 @@ const proxyHeaderRedefinition: Rule = {
         message: `"proxy_set_header" here drops ${namesText(dropped.map(headerOf))} of the outer level`,
         label: 'from here on only the headers of this level apply',
         related: dropped.map(({ span }) => ({ span, label: 'dropped' })),
-        // A secret is neither written down twice nor shown in a patch.
+        // A secret must not be repeated in the file or shown in a patch.
         ...(secretSpans({ directives: dropped, sources: [] }, config.registry).length === 0 && {
           fix: {
             title: 'repeat the headers of the outer level',
@@ -58,7 +58,7 @@ const proxyHeaderRedefinition: Rule = {
   },
 };
 
-/** The header is one that upstreams get by default. */
+/** Tells whether upstreams get the header by default. */
 function isDefaultHeader({ args }: DirectiveNode): boolean {
   const [name, value] = args.map((word) => word.value.toLowerCase());
   return (name === 'connection' && value === '') || (name === 'host' && value === '$proxy_host');
@@ -117,7 +117,7 @@ const missingHostHeader: Rule = {
   },
 };
 
-/** Whether a `proxy_pass` sends the name of its group; one that is named like a real host is meant to be addressed by it. */
+/** Tells whether a `proxy_pass` sends the name of its group. A group that is named like a real host may be meant to. */
 const sendsGroup =
   (config: CheckedConfig) =>
   ({ block, target }: Pass<LiteralTarget>): boolean =>
@@ -125,7 +125,7 @@ const sendsGroup =
     config.upstream(target.host) !== undefined &&
     !headersSent(block).has('host');
 
-/** One problem for a server, since a single `proxy_set_header` on its level mends it. */
+/** Returns one problem for a server: a single `proxy_set_header` at its level mends all places. */
 function groupProblem(first: Pass<LiteralTarget>, others: readonly Pass<LiteralTarget>[]): Problem {
   const places = others.length === 1 ? '1 other place' : `${others.length} other places`;
   const edits = [first, ...others].flatMap(({ node, block }) => {
@@ -186,7 +186,7 @@ function upgradeFinding(
 ): (Problem & { readonly at: DirectiveNode }) | undefined {
   const value = connection?.args[1]?.value ?? '';
   const texts = config.textsOf(value);
-  // A value that depends on the request may well be "upgrade".
+  // A value that depends on the request may be "upgrade".
   const asks = texts.some((text) => text.includes(UNKNOWN) || /\bupgrade\b/i.test(text));
   if (upgrade && !asks) {
     if (connection) {

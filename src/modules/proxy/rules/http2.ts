@@ -34,7 +34,7 @@ const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
   },
 };
 
-/** An empty value takes the header away, which is what happens. */
+/** Tells whether the header concerns a connection. One with an empty value is removed in any case. */
 function isOfConnection({ args: [name, value] }: DirectiveNode): boolean {
   return CONNECTION_FIELDS.has(name?.value.toLowerCase() ?? '') && value?.value !== '';
 }

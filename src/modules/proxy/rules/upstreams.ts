@@ -133,7 +133,7 @@ const proxySslUnverified: ModuleRule<ProxyConfig> = {
   },
 };
 
-/** The upstream is reached over TLS and is on another machine. */
+/** Tells whether the upstream is on another machine and is reached over TLS. */
 function goesOut(config: CheckedConfig, target: PassTarget): boolean {
   if (target.kind === 'variables') {
     const [first] = target.value.parts;

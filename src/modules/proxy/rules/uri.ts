@@ -56,7 +56,7 @@ const proxySlashMismatch: Rule = {
   },
 };
 
-/** A URI that ends in `-` or `=` is meant to be continued, and one such as `/hook.php` names a file. */
+/** Tells whether only one of the two ends with a slash. A URI such as `/id=` or `/hook.php` is no mistake. */
 function isMismatch(path: string, uri: string): boolean {
   if (uri === '' || uri.includes('?')) return false;
   return path.endsWith('/') ? /(?:^|\/)[^/.]*[a-z0-9]$/i.test(uri) : uri.endsWith('/');

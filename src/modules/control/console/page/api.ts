@@ -18,7 +18,7 @@ export async function write<T>(path: string, body: unknown): Promise<T> {
   return bodyOf<T>(await reach(path, { method: 'POST', headers, body: JSON.stringify(body) }));
 }
 
-/** Calls `take` with each new page until the signal; `since` is where the next request starts. */
+/** Requests pages until the signal and calls `take` with each. `since` is the newest entry of the last page. */
 export async function follow<T extends { readonly newest: number }>(
   path: string,
   { parameters, signal, take }: { parameters: Parameters; signal: AbortSignal; take: (page: T) => void },

@@ -132,7 +132,7 @@ export class TimeChart {
   }
 }
 
-/** Gives running totals, so that each layer is drawn on top of the previous one. */
+/** Returns running totals, so that each layer is drawn on top of the previous one. */
 function stacks(layers: readonly (readonly (number | null)[])[]): number[][] {
   const totals: number[] = [];
   return layers.map((layer) => layer.map((value, at) => (totals[at] = (totals[at] ?? 0) + (value ?? 0))));

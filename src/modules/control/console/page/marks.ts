@@ -29,7 +29,7 @@ export function sparkline(values: readonly number[], tone = 'accent'): SVGElemen
   );
 }
 
-/** Gives the style class for a status code. */
+/** Returns the style class for a status code. */
 export function toneOf(code: string): string {
   const tones: Readonly<Record<string, string>> = { '2': 'ok', '3': 'moved', '4': 'refused', '5': 'failed' };
   return tones[code[0] ?? ''] ?? 'other';
@@ -72,7 +72,7 @@ export function shareBar(shares: readonly Share[], { most = 4, look = 'codes' } 
   );
 }
 
-/** A bar that shows how much is in use; where little is left, in another tone. */
+/** A bar that shows how much is in use; its tone changes if little is left. */
 export function meter(share: number, label: string, tone = share > 0.9 ? 'refused' : 'ok'): HTMLElement {
   const width = Math.max(0, Math.min(1, share)) * 100;
   return h(

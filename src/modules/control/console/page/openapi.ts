@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const METHODS = ['get', 'post', 'patch', 'delete'];
 
-/** Gives the resources that an OpenAPI document describes, tables before functions. */
+/** Returns the resources that an OpenAPI document describes, tables before functions. */
 export function resourcesOf(document: unknown): readonly Resource[] {
   const paths = Object.entries(member(document, 'paths') ?? {}).filter(([path]) => path !== '/');
   const resources = paths.map(([path, item]) => resourceOf(path, { item, document }));
@@ -51,14 +51,14 @@ function resourceOf(path: string, { item, document }: { item: unknown; document:
   };
 }
 
-/** Gives the schema of a row in the response of an operation. */
+/** Returns the schema of a row in the response of an operation. */
 function responseSchema(operation: Json, document: unknown): Json | undefined {
   const response = resolve(member(member(operation, 'responses'), '200'), document);
   const schema = resolve(member(jsonContent(response), 'schema'), document);
   return resolve(member(schema, 'items'), document) ?? schema;
 }
 
-/** Gives the schema of an operation's request body. */
+/** Returns the schema of an operation's request body. */
 function sent(operation: Json, document: unknown): Json | undefined {
   const body = resolve(member(operation, 'requestBody'), document);
   const schema = resolve(member(jsonContent(body), 'schema'), document);

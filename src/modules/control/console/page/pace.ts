@@ -1,8 +1,8 @@
 import type { Moment } from '../contract.ts';
 
 /**
- * Gives the value below which a share `q` of all values lies, by linear interpolation within its bucket (as Prometheus'
- * `histogram_quantile`). Above the last bound it is that bound. `undefined` without values.
+ * Returns the value below which a share `q` of all values lies, by linear interpolation within its bucket (as
+ * Prometheus' `histogram_quantile`). Above the last bound it is that bound. `undefined` without values.
  */
 export function quantile(
   buckets: readonly number[],
@@ -34,7 +34,7 @@ export interface Pace {
   readonly p99: number | undefined;
 }
 
-/** Gives the rates between moments. Latencies are taken over several moments, to smooth out single requests. */
+/** Returns the rates between moments. Latencies are taken over several moments, to smooth out single requests. */
 export function paces(moments: readonly Moment[], bounds: readonly number[]): readonly Pace[] {
   const LOOK_BACK = 5;
   return moments.slice(1).map((moment, index) => {

@@ -39,7 +39,7 @@ export const OPERATORS = [
   'cs',
 ] as const;
 
-/** Gives the URL of a call; values are percent-encoded only where necessary. */
+/** Returns the URL of a call; values are percent-encoded only where necessary. */
 export function urlOf({ base, path, kind, method, select, filters, order, limit }: RestCall): string {
   const isCall = kind === 'function' && method === 'GET';
   const pairs = [

@@ -8,7 +8,7 @@ interface View {
   readonly element: HTMLElement;
 }
 
-/** What a view is opened with. */
+/** The values that a view is opened with. */
 interface ViewScope {
   readonly live: Live;
   /** Aborted when the view is left. */
@@ -161,7 +161,7 @@ export class Shell {
     setText(this.#facts, message);
   }
 
-  /** Most gateways are alone: then the navigation does not speak of clusters. */
+  /** Shows the link to clusters only if the configuration has some. */
   #tellClusters(hasClusters: boolean): void {
     const anchor = this.#links.get('cluster');
     if (anchor) anchor.hidden = !hasClusters;

@@ -1,6 +1,6 @@
 import type { ApiResource, Trial } from '../contract.ts';
 
-/** Headers of a first trial: the schema, and that written rows are shown. One per line. */
+/** The headers of a first trial, one per line: the schema, and a preference for the written rows. */
 export function headerLines({ profile, kind }: ApiResource, method: string): string {
   const isRead = method === 'GET' || method === 'HEAD';
   const lines = [
@@ -20,7 +20,7 @@ export function readHeaderLines(text: string): Trial['headers'] {
   });
 }
 
-/** Reads claims as a JSON object; nothing is no claims. Throws an `Error` that can be shown. */
+/** Reads claims as a JSON object; an empty text has no claims. Throws an `Error` that can be shown. */
 export function readClaims(text: string): Trial['claims'] {
   if (text.trim() === '') return {};
   let claims: unknown;

@@ -13,7 +13,7 @@ import { empty, meter, shareBar } from '../marks.ts';
 import { sum } from '../pace.ts';
 import type { OpenView } from '../shell.ts';
 
-/** What the cache had for a request: the style of each, and whether it spared the upstream. */
+/** The cache statuses, each with its style and whether the response came from the cache. */
 const STATUSES: Readonly<Record<string, { readonly tone: string; readonly served: boolean }>> = {
   HIT: { tone: 'ok', served: true },
   REVALIDATED: { tone: 'soft', served: true },

@@ -39,7 +39,7 @@ class TextRow implements Row<TextItem> {
   }
 }
 
-/** A table of texts, or what is shown while it is empty. */
+/** A table of texts, with a note while it is empty. */
 class TextTable {
   readonly element: HTMLElement;
   readonly #table: HTMLElement;
@@ -172,7 +172,7 @@ function lagText(lagMs: number): string {
 
 const EVERY_MS = 2_000;
 
-/** The view of clusters: the nodes, the store, and how far this gateway has what they share. */
+/** The view of clusters: the nodes, the store, and how far this gateway has read the streams. */
 export const openCluster: OpenView = ({ signal }) => {
   const list = new ClusterList();
   void list.run(signal);

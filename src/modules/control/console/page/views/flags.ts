@@ -108,7 +108,8 @@ class FlagRow implements Row<FlagState> {
 const EVERY_MS = 3_000;
 
 /**
- * The view of feature flags, which can be switched, rolled out, added and removed. Changes take effect in all workers at once.
+ * The view of feature flags, which can be switched, rolled out, added and removed. Changes take effect in all workers
+ * at once.
  */
 export const openFlags: OpenView = ({ signal }) => {
   const table = new FlagTable();
@@ -144,7 +145,7 @@ class FlagTable {
   readonly #card = h('section', { class: 'card' }, h('div', { class: 'scroll' }, this.#table), this.#none);
   readonly element = h('div', { class: 'stack' }, this.#message, this.#card, this.#form);
 
-  /** Reloads the flags regularly: others may change them too. */
+  /** Reloads the flags regularly: they may be changed elsewhere. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -8,7 +8,7 @@ import type { OpenView } from '../shell.ts';
 import { partCards } from './parts.ts';
 import { LocationTable } from './location-table.ts';
 
-/** Gives notices about conditions that need attention. */
+/** Returns notices about conditions that need attention. */
 function notices({ gateway, configuration, nowMs }: LiveOverview): readonly HTMLElement[] {
   const { isNewest, loadedMs, findings } = configuration;
   const told: HTMLElement[] = [];

@@ -114,7 +114,7 @@ function configurationCard({ configuration, gateway, nowMs }: LiveOverview): HTM
   ]);
 }
 
-/** Shortens a path to its last two names: databases may be named by their socket. */
+/** Shortens a path to its last two names: the name of a database may be the path of its socket. */
 function shortened(name: string): string {
   return name.startsWith('/') ? `…/${name.split('/').slice(-2).join('/')}` : name;
 }

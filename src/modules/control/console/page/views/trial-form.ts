@@ -12,7 +12,7 @@ import { headerLines, readClaims, readHeaderLines } from '../trial-text.ts';
 import { outcomeCards } from './trial-outcome.ts';
 import { takesBody, template } from './try-form.ts';
 
-/** The role and the claims, which stay while resources are looked at. */
+/** The fields for the role and the claims, which keep their values when another resource is chosen. */
 export class Persona {
   readonly role: HTMLSelectElement;
   readonly claims = h('textarea', {
@@ -36,7 +36,7 @@ interface TrialSubject {
   readonly persona: Persona;
 }
 
-/** A form that tries requests for one table or function, and shows what came of it. */
+/** A form that tries requests for one table or function and shows the outcome. */
 export class TrialForm {
   readonly element: HTMLElement;
   readonly #subject: TrialSubject;

@@ -24,7 +24,7 @@ class FilterRows {
     this.element.prepend(...this.#rows.map((row) => row.element));
   }
 
-  /** Gives the filters that have a value. */
+  /** Returns the filters that have a value. */
   values(): readonly Filter[] {
     return this.#rows.map((row) => row.value()).filter(({ value }) => value !== '');
   }
@@ -92,7 +92,7 @@ async function responseTo(call: RestCall): Promise<readonly Node[]> {
   }
 }
 
-/** JSON with line breaks; other text as it is. */
+/** Formats JSON with line breaks; returns other text unchanged. */
 export function pretty(text: string): string {
   let shown = text;
   try {
@@ -252,7 +252,7 @@ export function takesBody(method: string): boolean {
   return method !== 'GET' && method !== 'DELETE';
 }
 
-/** Gives an example for a new row, a change or a call. */
+/** Returns an example for a new row, a change or a call. */
 export function template({ kind, fields }: Pick<Resource, 'kind' | 'fields'>, method: string): string {
   if (!takesBody(method)) return '';
   const wanted =

@@ -37,7 +37,7 @@ interface ShownPeer {
 
 type Change = (change: PeerChange) => void;
 
-/** A peer with what may be changed about it. */
+/** A row with a peer and the fields that change it. */
 class PeerRow implements Row<ShownPeer> {
   readonly element: HTMLElement;
   readonly #state = h('td');
@@ -182,7 +182,7 @@ interface ShownGroup {
   readonly nowMs: number;
 }
 
-/** Gives each peer a key of its own. */
+/** Adds a unique key to each peer. */
 function keyed(peers: readonly PeerState[]): readonly (readonly [key: string, peer: PeerState])[] {
   const seen = new Map<string, number>();
   return peers.map((peer) => {
