@@ -18,26 +18,26 @@ function qualityOf(type: string, accept: string): number {
   return 0;
 }
 
-/** Begins a response of server-sent events. Gives `undefined` where no body is sent: to HEAD, or the client has left. */
+/** Begins a response of server-sent events. Returns `undefined` for HEAD and if the client has left. */
 export function beginStream(x: Exchange): ResponseStream | undefined {
   x.response.setHeader('Cache-Control', 'no-cache');
-  // Otherwise nginx in front of gw would buffer the events.
+  // Without this header, nginx in front of gw would buffer the events.
   x.response.setHeader('X-Accel-Buffering', 'no');
   return x.stream(200, 'text/event-stream');
 }
 
-/** Data of an event: a line end would begin another field, so each line becomes a field of its own. */
+/** Formats the data of an event. Each line becomes a separate field, since a line end would begin another field. */
 export function dataLines(text: string): string {
   return `data: ${text.replace(/\r\n|[\r\n]/g, '\ndata: ')}\n`;
 }
 
-/** How often a stream without events sends a comment: proxies close what is silent for a minute. */
+/** The interval of comments in a stream: proxies close connections that are silent for a minute. */
 const EVERY_MS = 15_000;
 
-/** What a heartbeat sends: a comment, which clients ignore. */
+/** The text of a heartbeat: a comment, which clients ignore. */
 export const COMMENT = ': keep-alive\n\n';
 
-/** One timer for all open streams of a worker; it runs while there are any. */
+/** One timer for all open streams of a worker; it runs only while streams are open. */
 export class Heartbeat {
   readonly #streams = new Set<{ beat(): void }>();
   #timer: NodeJS.Timeout | undefined;
@@ -47,7 +47,7 @@ export class Heartbeat {
     return this.#streams.size;
   }
 
-  /** Adds a stream; gives the function that removes it. */
+  /** Adds a stream. Returns the function that removes it. */
   add(stream: { beat(): void }): () => void {
     this.#streams.add(stream);
     this.#timer ??= setInterval(() => this.#beat(), EVERY_MS).unref();
@@ -75,7 +75,7 @@ interface OpenStream {
   beat(): void;
 }
 
-/** A ring on behalf of all clients of one worker: it is watched once for all of them. */
+/** A ring that one worker watches once for all its clients. */
 export class Feed {
   readonly ring: Ring;
   readonly #streams = new Set<OpenStream>();
@@ -91,7 +91,7 @@ export class Feed {
     return this.#streams.size;
   }
 
-  /** Adds a stream; gives a function that removes it. */
+  /** Adds a stream. Returns the function that removes it. */
   follow(stream: OpenStream): () => void {
     this.#streams.add(stream);
     const rest = this.#heartbeat.add(stream);
@@ -117,7 +117,7 @@ const BATCH = 256;
 /** Characters sent in one write; an entry has at most a few thousand. */
 const CHUNK = 16_384;
 
-/** What a stream sends of a ring. */
+/** The entries of a ring that a stream sends. */
 interface StreamSource {
   /** The first generation that is sent. */
   readonly from: number;
@@ -226,7 +226,7 @@ export function firstGeneration(since: number | undefined, newest: number): numb
   return since > newest ? 1 : since + 1;
 }
 
-/** The open streams of one configuration. They have no end of their own, so they are ended when the configuration retires. */
+/** The open streams of one configuration. They are ended when the configuration retires. */
 export class OpenStreams {
   readonly #streams = new Set<{ close(): void }>();
   readonly #retiring: AbortSignal;

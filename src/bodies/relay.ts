@@ -11,20 +11,20 @@ export interface Source {
 /** Takes the body of a response. */
 export interface BodyTaker {
   piece(bytes: Buffer): void;
-  /** What came with the head was passed on. Without buffering, the client gets it now, even if that is the head alone. */
+  /** The bytes received with the head were passed on. Without buffering the client gets them, or only the head, now. */
   follow(): void;
   /** The response is complete. */
   end(): void;
   /**
-   * The upstream failed before the response was complete. The client gets the part that was received, and its connection is
-   * cut.
+   * The upstream failed before the response was complete. The client gets the part that was received, and its
+   * connection is cut.
    */
   cut(): void;
   /** The client has gone. */
   drop(): void;
 }
 
-/** For a response whose body nobody needs. */
+/** Discards the body of a response. */
 export const TAKES_NOTHING: BodyTaker = {
   piece: () => undefined,
   follow: () => undefined,
@@ -33,7 +33,7 @@ export const TAKES_NOTHING: BodyTaker = {
   drop: () => undefined,
 };
 
-/** How a response is sent to the client. */
+/** The rules for sending a response to the client. */
 interface RelayRules {
   readonly status: number;
   readonly contentType: string;
@@ -41,7 +41,7 @@ interface RelayRules {
   readonly lengthBytes: number;
   /** Maximum number of bytes that are kept for a slow client before the upstream is paused. */
   readonly readAheadBytes: number;
-  /** The source is slow on purpose: the client gets what there is. */
+  /** The rate of the source is limited: the client gets each piece at once. */
   readonly isPaced?: boolean;
 }
 
@@ -72,14 +72,14 @@ export class Relay implements BodyTaker {
     this.#rules = rules;
     const { lengthBytes, isPaced = false } = rules;
     const hasBody = x.request.method !== 'HEAD' && lengthBytes > 0 && !isPaced;
-    // Without room for all of it, a small body is passed on as it comes.
+    // A small body is passed on in pieces if the memory for all of it is not available.
     this.#isCollecting = hasBody && lengthBytes <= WHOLE_BYTES && roomFor(x, lengthBytes) === lengthBytes;
     if (!this.#isCollecting) this.#open();
   }
 
   piece(bytes: Buffer): void {
     this.#totalBytes += bytes.length;
-    // The exchange ends and is logged with the last byte, and the upstream variables must be final by then: `end` sends it.
+    // `end` sends the last byte: it ends and logs the exchange, and the upstream variables must be final by then.
     if (this.#totalBytes === this.#rules.lengthBytes) this.#last = bytes;
     else if (this.#isCollecting) this.#waiting.push(bytes);
     else if (this.#isBlocked) this.#queue(bytes);
@@ -150,7 +150,7 @@ export class Relay implements BodyTaker {
     this.#source.pause();
   }
 
-  /** The client has taken all that was written. */
+  /** Called when the client has taken all bytes that were written. */
   #goOn(): void {
     this.#isBlocked = false;
     this.#writeWaiting();
@@ -178,10 +178,10 @@ export class Relay implements BodyTaker {
   }
 }
 
-/** Passes on some bytes of a body. */
+/** Passes on a range of a body. */
 export class RangeTaker implements BodyTaker {
   readonly #taker: BodyTaker;
-  /** How many bytes are left before the range, and of it. */
+  /** Bytes left before the range, and in it. */
   #before: number;
   #left: number;
 
@@ -206,7 +206,7 @@ export class RangeTaker implements BodyTaker {
     this.#taker.end();
   }
 
-  /** The client has the whole range already if the upstream failed behind it. */
+  /** If the upstream failed after the range, the client has all of it. */
   cut(): void {
     if (this.#left > 0) this.#taker.cut();
     else this.#taker.end();
@@ -226,7 +226,8 @@ export interface Pace {
 }
 
 /**
- * Applies `proxy_limit_rate` to the taker that `make` gives. While bytes wait for their time, nothing is read from the source.
+ * Applies `proxy_limit_rate` to the taker that `make` gives. While bytes wait for their time, nothing is read from the
+ * source.
  */
 export function pacedBody<Taker extends BodyTaker | undefined>(
   source: Source,
@@ -241,10 +242,10 @@ export function pacedBody<Taker extends BodyTaker | undefined>(
   return paced;
 }
 
-/** As fast as it comes. */
+/** No limit. */
 export const UNPACED: Pace = { bytesPerSecond: 0, burstBytes: 0 };
 
-/** Between a source and a taker: for each it stands for the other. */
+/** Stands between a source and a taker: it is the taker of one and the source of the other. */
 class PacedBody implements BodyTaker, Source {
   taker: BodyTaker | undefined = undefined;
   readonly #source: Source;

@@ -10,12 +10,12 @@ export interface SentFile {
   readonly sizeBytes: number;
   /** Returns the whole content, which must not be changed; for small files. */
   content(): Uint8Array;
-  /** Fills the buffer from an offset of the file; gives fewer bytes only if the file has become too short. For small files. */
+  /** Fills the buffer from an offset. Returns fewer bytes only if the file has become too short. For small files. */
   read(bytes: Buffer, from: number): number;
-  /** The same without blocking the worker. The file must not be released, nor the buffer used, before it has settled. */
+  /** The same without blocking the worker. Until it settles, the file must not be released nor the buffer used. */
   readLater(bytes: Buffer, from: number): Promise<number>;
   release(): void;
-  /** `read` and `content` would block the worker for long: even small parts are read later. */
+  /** `read` and `content` would block the worker for long: `readLater` is used for small parts as well. */
   readonly isSlow?: boolean;
 }
 
@@ -23,12 +23,12 @@ export interface SentFile {
 const PIECE_BYTES = 262_144;
 /** The same while many clients are slow. */
 const SMALL_PIECE_BYTES = 65_536;
-/** The same while much waits for the client of the response. */
+/** The same while many bytes wait for the client of this response. */
 const SMALLEST_PIECE_BYTES = 16_384;
 
 /** Number of large buffers in one worker: 16 MB. */
 const MOST_LARGE = 64;
-/** Buffers of a size that are kept for later files; further ones are garbage collected. */
+/** Maximum number of unused buffers that are kept for each size. */
 const KEPT = 32;
 
 /**
@@ -39,7 +39,7 @@ export class PieceBuffers {
   readonly #free = new Map<number, Buffer[]>();
   #large = 0;
 
-  /** Gives a buffer for the next piece of a file, which may have so many bytes, in exchange for that of the piece before. */
+  /** Returns a buffer for the next piece of a file, of at most `bytes`, in exchange for that of the previous piece. */
   next(bytes: number, before?: Buffer): Buffer {
     const size = this.#sizeFor(bytes, before);
     if (before?.length === size) return before;
@@ -54,7 +54,7 @@ export class PieceBuffers {
     return this.#large < MOST_LARGE || before?.length === PIECE_BYTES ? PIECE_BYTES : SMALL_PIECE_BYTES;
   }
 
-  /** Returns a buffer, which the caller must no longer use. */
+  /** Takes a buffer back; the caller must no longer use it. */
   give(buffer: Buffer): void {
     if (buffer.length === PIECE_BYTES) this.#large--;
     const free = this.#free.get(buffer.length) ?? [];

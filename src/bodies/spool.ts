@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { systemFailure } from '../system/index.ts';
 import { type Exchange, HttpFault, stateKey } from '../http/index.ts';
 
-/** Where temporary files are created, and whether they keep their names. */
+/** The directory for temporary files, and whether they keep their names. */
 interface SpoolDirectory {
   /** Default: the system's directory for temporary files. */
   readonly path?: string | undefined;
@@ -37,7 +37,7 @@ class SpoolFile {
   readonly path: string;
   readonly #descriptor: number;
   #length = 0;
-  /** Reads and writes under way: a descriptor that is closed meanwhile could be that of another file by then. */
+  /** Pending reads and writes. The descriptor is closed after them, since its number may be reused at once. */
   #pending = 0;
   #closed: Promise<void> | undefined;
   #release: (() => void) | undefined;
@@ -65,7 +65,7 @@ class SpoolFile {
     return new SpoolFile(path, await openFile(path, FLAGS, 0o600));
   }
 
-  /** Creates a file without a name, if the file system can. */
+  /** Creates a file without a name, if the file system supports it. */
   static async #openUnnamed(directory: string): Promise<SpoolFile | undefined> {
     if (!unnamedFiles.arePossible) return undefined;
     try {
@@ -129,11 +129,11 @@ class SpoolFile {
   }
 }
 
-/** Where one temporary directory has no files without names, all files get names that are removed. */
+/** If one temporary directory does not support files without names, all files get names, which are removed. */
 const unnamedFiles = { arePossible: process.platform === 'linux' };
 const NOT_SUPPORTED: ReadonlySet<string> = new Set(['EOPNOTSUPP', 'ENOTSUP', 'EISDIR', 'EINVAL']);
 
-/** Names are random, since several processes may share a directory. */
+/** Creates a file with a random name, since several processes may share a directory. */
 async function openNew(directory: SpoolDirectory): Promise<SpoolFile> {
   for (let tries = 1; ; tries++) {
     const { directories, path } = newPath(directory);
@@ -147,7 +147,7 @@ async function openNew(directory: SpoolDirectory): Promise<SpoolFile> {
   }
 }
 
-/** Creates the directories only if opening the file shows that they are missing. */
+/** Opens a file. Creates its directories only if that fails because they are missing. */
 async function openIn(directories: readonly string[], path: string): Promise<SpoolFile> {
   try {
     return await SpoolFile.open(path);
@@ -249,9 +249,9 @@ export async function spoolBody(x: BodyExchange, rules: SpoolRules): Promise<Spo
 
 /** A body that goes to a file is written in pieces of this size: each write takes a turn of Node's thread pool. */
 const COLLECTED_BYTES = 131_072;
-/** Most that all bodies of a worker collect; beyond it, they are written as soon as they exceed their buffers. */
+/** Limit for all bodies of a worker; beyond it, they are written as soon as they exceed their buffers. */
 const MOST_COLLECTED_BYTES = 16_777_216;
-/** Pieces are joined at this number: pieces of one byte would take a hundred times their size. */
+/** Number of pieces that are joined to one: pieces of one byte would take a hundred times their size. */
 const MOST_PIECES = 1_024;
 
 /** Bytes that the bodies of this worker have collected. */
@@ -263,7 +263,7 @@ class BodySpool {
   #waitingBytes = 0;
   #length = 0;
   #file: SpoolFile | undefined;
-  /** Set before the file is open: the client may close the connection meanwhile. */
+  /** Set before the file is open, since the client may close the connection meanwhile. */
   #opening: Promise<SpoolFile> | undefined;
 
   constructor(rules: SpoolRules) {
@@ -305,7 +305,7 @@ class BodySpool {
     return this.#rules.bodyInFileOnly !== 'off' || this.#rules.namesFiles === true;
   }
 
-  /** Most that waits for the next write. Others may watch a file that has a name, so it is written at once. */
+  /** Maximum bytes that wait for the next write; 0 for a file with a name, which others may watch. */
   get #roomBytes(): number {
     const { bodyBufferBytes, bodyInFileOnly } = this.#rules;
     if (bodyInFileOnly !== 'off') return 0;
@@ -343,7 +343,7 @@ class BodyInMemory implements SpooledBody {
     return this.bytes.byteLength;
   }
 
-  // eslint-disable-next-line typescript/require-await -- both kinds are read alike
+  // eslint-disable-next-line typescript/require-await -- both kinds of bodies have this signature
   async *pieces(): AsyncGenerator<Buffer, void, undefined> {
     if (this.length > 0) yield this.bytes;
   }

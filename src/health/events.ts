@@ -3,14 +3,14 @@ import { EVENT_LIMITS, openRing, type Ring } from '../zone/index.ts';
 import type { Transition } from './group-checks.ts';
 import type { EventTarget } from './plan.ts';
 
-/** What publishing needs of a worker. */
+/** The part of a worker that publishing uses. */
 interface EventScope {
   readonly workerId: number;
   readonly log: ErrorLog;
   zone(name: string): SharedArrayBuffer;
 }
 
-/** Publishes transitions as events of type `transition`. Best effort: a ring that is busy loses the event. */
+/** Publishes transitions as events of type `transition`. Best effort: an event is lost if its ring is busy. */
 export class EventPublisher {
   readonly #targets: readonly { readonly ring: Ring; readonly channel: string }[];
   readonly #log: ErrorLog;
@@ -43,7 +43,7 @@ function payloadOf({ plan, upstream, peer, healthy, status, atMs }: Transition):
   return JSON.stringify({ scope, name: shortened(name), healthy, status, checked_at_msec: Math.trunc(atMs) });
 }
 
-/** Names are ASCII for the most part, and JSON escapes few of their characters. */
+/** Shortens a name until its JSON fits; most names are ASCII, and few of their characters are escaped. */
 function shortened(name: string): string {
   let text = name;
   while (Buffer.byteLength(JSON.stringify(text)) > NAME_BYTES) text = text.slice(0, -16);

@@ -5,7 +5,7 @@ import { type GroupCheck, PeerCheck } from './peer-check.ts';
 import type { CheckPlan } from './plan.ts';
 import { compileCheck, type ProbeOutcome } from './probe.ts';
 
-/** A change of the verdict of one check about a peer. */
+/** A change of the verdict of one check on a peer. */
 export interface Transition {
   readonly plan: CheckPlan;
   readonly upstream: string;
@@ -13,9 +13,9 @@ export interface Transition {
   readonly healthy: boolean;
   /** The first result of a peer that had none. */
   readonly isFirst: boolean;
-  /** The peer as a whole, with all its checks, is healthy or unhealthy now and was not before. */
+  /** The health of the peer as a whole, by all its checks, has changed. */
   readonly flips: boolean;
-  /** Why the peer is unhealthy. */
+  /** The reason why the peer is unhealthy. */
   readonly fault?: string;
   readonly status: number;
   readonly atMs: number;
@@ -27,20 +27,20 @@ export interface CheckResult extends CheckView {
   readonly peer: string;
 }
 
-/** What the checks of a group need of their worker. */
+/** The part of a worker that the checks of a group use. */
 interface GroupScope {
   /** Number of this load. */
   readonly load: number;
-  /** What connections are read into. */
+  /** The buffer that connections are read into. */
   readonly buffer: Buffer;
   probed(peer: { readonly upstream: string; readonly peer: string }, outcome: ProbeOutcome): void;
   changed(transition: Transition): void;
 }
 
-/** Bounds of how often a thread uses the seat or asks for it. */
+/** Bounds of the interval at which a thread renews the seat or tries to take it. */
 const LEAST_TICK_MS = 50;
 const MOST_TICK_MS = 1000;
-/** The first probes of peers that take no requests before are this far apart. */
+/** The distance between the first probes of peers that take no requests before their first result. */
 const AWAITED_STEP_MS = 10;
 
 /** The active checks of one group: follows its peers, and probes them while this thread holds the seat of the group. */
@@ -96,7 +96,7 @@ export class GroupChecks implements PeerChecks {
     for (const { connections } of this.#checks) connections.close();
   }
 
-  /** Must be called under the lock. */
+  /** Creates the checks of a peer. Must be called under the lock. */
   #claim(peer: ProbedPeer): readonly PeerCheck[] {
     const received = this.#received.bind(this);
     const own = this.#checks.filter(({ plan: { only = peer.address } }) => only === peer.address);
@@ -120,7 +120,7 @@ export class GroupChecks implements PeerChecks {
     else this.#stopAll();
   }
 
-  /** Starts are spread over the interval, so that neither the peers nor this thread have much to do at once. */
+  /** Starts all checks, spread over the interval to spread the load of the peers and of this thread. */
   #startAll(): void {
     const all = [...this.#byPeer.values()].flat();
     for (const [nth, each] of all.entries()) {
@@ -153,7 +153,7 @@ export class GroupChecks implements PeerChecks {
     });
   }
 
-  /** Tells the selection what the checks of a peer say: one that fails suffices. Must be called under the lock. */
+  /** Excludes a peer from the selection if any of its checks fails. Must be called under the lock. */
   #exclude({ state, weight, slowStartMs }: ProbedPeer, checks: readonly PeerCheck[]): void {
     const fails = checks.some(({ cell }) => cell.verdict === 'unhealthy');
     const isAwaited = checks.some((check) => check.isAwaited);
@@ -162,7 +162,7 @@ export class GroupChecks implements PeerChecks {
     if (now === before) return;
     state.exclusions = now;
     if (now !== 0 || (before & UNHEALTHY) === 0) return;
-    // The peer begins anew: failures of requests before that say nothing about it any more.
+    // The peer has recovered: earlier failures of requests say nothing about it any more.
     state.fails = 0;
     state.effectiveWeight = weight;
     state.currentWeight = 0;
@@ -180,7 +180,7 @@ function viewOf({ check, cell }: PeerCheck): CheckView {
   return { uri, verdict, passes, fails, successes, failures, status, spentMs, probedMs, changedMs };
 }
 
-/** Compiles the checks of a group. Each has a digest of what it asks for, so that a reload finds its results. */
+/** Compiles the checks of a group. Each has a digest of its settings, by which a reload finds its results. */
 function withDigests(plans: readonly CheckPlan[], buffer: Buffer): GroupCheck[] {
   const taken = new Set<number>();
   return plans.map((plan) => {
@@ -201,5 +201,5 @@ function withDigests(plans: readonly CheckPlan[], buffer: Buffer): GroupCheck[] 
   });
 }
 
-/** Connections that a check keeps, one for each peer. */
+/** Maximum number of connections that a check keeps, one for each peer. */
 const MOST_KEPT = 1024;

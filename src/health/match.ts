@@ -10,7 +10,7 @@ interface ProbeResponse {
   readonly spentMs: number;
 }
 
-/** Returns why a response does not match; `undefined` if it does. */
+/** Returns the reason why a response does not match; `undefined` if it does. */
 export type Match = (response: ProbeResponse) => string | undefined;
 
 /** Tells whether the rules look at the body. */
@@ -89,7 +89,7 @@ function valuesOf({ headers }: ResponseHead, name: string): string[] {
 const HEADER_VARIABLE = /^(?:upstream|sent)_http_(\w+)$/;
 
 /**
- * Returns how a variable is read from the response to a probe; `undefined` if it has no value there, since a probe has no
+ * Returns the function that reads a variable from the response to a probe; `undefined` if the variable needs the
  * request of a client.
  */
 export function responseVariable(name: string): ((response: ProbeResponse) => string) | undefined {

@@ -18,7 +18,7 @@ interface PeerNames {
   readonly peer: string;
 }
 
-/** Counts probes and what they change. Series appear when there is something to count. */
+/** Counts probes and transitions. A series appears with its first count. */
 export class ProbeMeter {
   readonly #metrics: Counters;
 

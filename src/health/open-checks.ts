@@ -7,7 +7,7 @@ import { type CheckResult, GroupChecks, type Transition } from './group-checks.t
 import { ProbeMeter } from './meter.ts';
 import type { HealthPlan } from './plan.ts';
 
-/** What the checks of a configuration need of their worker. */
+/** The part of a worker that the checks of a configuration use. */
 interface HealthScope {
   readonly workerId: number;
   /** Number of this load. */

@@ -4,15 +4,15 @@ import type { CheckCell, Verdict } from '../zone/index.ts';
 import type { CheckPlan } from './plan.ts';
 import { type CompiledCheck, Probe, type ProbeOutcome } from './probe.ts';
 
-/** A check as all peers of a group share it. */
+/** The part of a check that all peers of a group share. */
 export interface GroupCheck extends CompiledCheck {
   readonly plan: CheckPlan;
-  /** Identifies it in shared memory; not 0. */
+  /** Identifies the check in shared memory; not 0. */
   readonly digest: number;
   readonly connections: Connections;
 }
 
-/** Called with what a probe has found out, in the thread that sent it. */
+/** Called with the outcome of a probe, in the thread that sent it. */
 type ProbeReceiver = (check: PeerCheck, outcome: ProbeOutcome, before: Verdict) => void;
 
 /** One check of one peer: sends a probe in each interval while this thread is the one that probes. */
@@ -36,7 +36,7 @@ export class PeerCheck {
     this.#received = received;
   }
 
-  /** The peer takes no requests before its first result. */
+  /** True if the peer takes no requests because this check has no result yet. */
   get isAwaited(): boolean {
     return this.check.plan.mandatory && this.cell.verdict === 'unknown';
   }
@@ -84,7 +84,7 @@ export class PeerCheck {
     const endedMs = Date.now();
     cell.count(passed, { status: outcome.status, spentMs: outcome.spentMs, endedMs });
     if (passed && (before === 'unknown' || (before === 'unhealthy' && cell.passes >= plan.passes)))
-      // The first result is no recovery.
+      // The first result is not a recovery.
       cell.decide('healthy', before === 'unknown' ? 0 : endedMs);
     if (!passed && before !== 'unhealthy' && (this.isAwaited || cell.fails >= plan.fails))
       cell.decide('unhealthy', endedMs);
@@ -92,7 +92,7 @@ export class PeerCheck {
   }
 }
 
-/** Returns what the probes are sent to: the peer, or the same at another port, or another address. */
+/** Returns the target of the probes: the peer, its host with another port, or another address. */
 function targetOf({ address: own, name, id }: Peer, { address, port }: CheckPlan): Peer {
   if (address !== undefined) return { address, name, id };
   const isSocket = own.startsWith('unix:');

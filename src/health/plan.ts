@@ -8,21 +8,21 @@ export interface HealthCheck {
   readonly jitterMs: number;
   /** Longest duration of a probe. Absent in a location: its `proxy_*_timeout` hold. */
   readonly timeoutMs?: number;
-  /** Probes in a row that must fail until the peer is unhealthy. */
+  /** Number of failed probes in a row after which the peer is unhealthy. */
   readonly fails: number;
-  /** Probes in a row that must succeed until it is healthy again. */
+  /** Number of successful probes in a row after which the peer is healthy again. */
   readonly passes: number;
   readonly uri: string;
-  /** Another port of the peer than the one for requests. */
+  /** The port for probes, if it is not the one for requests. */
   readonly port?: number;
   /** The name of a `match` block. */
   readonly match?: string;
   readonly slowStartMs: number;
   /** A peer takes no requests before its first probe. */
   readonly mandatory: boolean;
-  /** With `mandatory`: except a peer that was healthy before a reload. */
+  /** `mandatory` does not apply to a peer that was healthy before a reload. */
   readonly persistent: boolean;
-  /** How long a connection is used for probes; 0: for one. */
+  /** The time for which a connection is used for probes; 0: for one probe. */
   readonly keepaliveMs: number;
 }
 
@@ -65,8 +65,8 @@ export interface ProbeRequest {
 }
 
 /**
- * What a check is about: peers of an upstream, or a probe that stands for an upstream or for the whole service and decides
- * about no request.
+ * The subject of a check: the peers of an upstream; or an upstream or the whole service, whose probes do not affect
+ * requests.
  */
 type CheckScope = 'peer' | 'upstream' | 'service';
 
@@ -78,22 +78,22 @@ export interface CheckPlan extends Pick<
   /** The key of the group (`UpstreamPlan.key`). */
   readonly upstream: string;
   readonly scope: CheckScope;
-  /** The upstream that it is about; for `service` the URL. */
+  /** The upstream; for `service` the URL. */
   readonly name: string;
   /** The URI or URL in messages. */
   readonly what: string;
-  /** The address of the only peer that it is about. */
+  /** The address of the peer if the check is for one peer only. */
   readonly only?: string;
-  /** Where the probes are sent, if not to the peer: `host:port`. */
+  /** The target of the probes if it is not the peer: `host:port`. */
   readonly address?: string;
   readonly slowStartMs: number;
   readonly request: ProbeRequest;
-  /** Another port of the peers. */
+  /** The port for probes, if not that of the peer. */
   readonly port?: number;
   readonly rules: readonly MatchRule[];
 }
 
-/** Where transitions are published. */
+/** A ring and a channel that transitions are published to. */
 export interface EventTarget {
   readonly zone: string;
   readonly channel: string;
@@ -105,7 +105,7 @@ export interface HealthPlan {
   readonly events: readonly EventTarget[];
 }
 
-/** What holds without a `match` block. Redirects are not followed. */
+/** The rules without a `match` block. Redirects are not followed. */
 export const DEFAULT_RULES: readonly MatchRule[] = [{ kind: 'status', not: false, ranges: [[200, 399]] }];
 
 /** `health_probe` and `health_upstream_probe` with their settings, and `health_upstream_peer_probe`; plain data. */

@@ -12,12 +12,12 @@ import type { CheckPlan, ProbeRequest } from './plan.ts';
 
 /** Largest head of a response; a larger one fails the probe. */
 const HEAD_BYTES = 65_536;
-/** Of a body, `match` sees as much. */
+/** Maximum bytes of a body that `match` uses. */
 const BODY_BYTES = 262_144;
 
-/** How a probe ended. */
+/** The outcome of a probe. */
 export interface ProbeOutcome {
-  /** Why it failed; absent: it succeeded. */
+  /** The reason why it failed; absent after success. */
   readonly fault?: string;
   /** 0: there was no response. */
   readonly status: number;
@@ -33,7 +33,7 @@ export interface CompiledCheck {
   readonly readsBody: boolean;
 }
 
-/** Compiles what a check sends and what it compares. */
+/** Compiles the request of a check and its rules. */
 export function compileCheck({ request, rules }: Pick<CheckPlan, 'request' | 'rules'>): CompiledCheck {
   const { uri, version, headers, keepaliveMs } = request;
   const closes = keepaliveMs === 0 ? ['Connection', 'close'] : [];
@@ -41,7 +41,7 @@ export function compileCheck({ request, rules }: Pick<CheckPlan, 'request' | 'ru
   return { request, text, match: compileMatch(rules), readsBody: readsBody(rules) };
 }
 
-/** One probe: a request to a peer, and the verdict about its response. It calls `ended` once, unless it is cancelled. */
+/** One probe: a request to a peer and the verdict on its response. It calls `ended` once, unless it is cancelled. */
 export class Probe implements Caller {
   readonly method = 'GET';
   readonly headLimitBytes = HEAD_BYTES;

@@ -7,15 +7,15 @@ import { identityOf, openFailure, LogOpener, standardStream } from './log-file.t
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
 interface AccessLog {
-  /** Writes one line, which is given without its end. */
+  /** Writes one line, given without its line end. */
   write(line: string): void;
-  /** Switches to the file that has the name now, if it is another one. Buffered lines are written to the old one. */
+  /** Switches to the file that now has the name, if it is another one. Buffered lines are written to the old file. */
   readonly reopen: () => void;
   /** Resolves when everything is written or cannot be written. */
   close(): Promise<void>;
 }
 
-/** Where lines are written, and how many bytes are buffered for how long (0: not at all). */
+/** The file, and its buffer: 0 bytes or 0 ms mean no buffer. */
 interface AccessLogOptions {
   /** Absolute, or `stderr`. */
   readonly path: string;
@@ -24,11 +24,11 @@ interface AccessLogOptions {
   /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
   readonly opener?: LogOpener;
-  /** Receives an alert when the file cannot be written, once until it can be again, and each time it cannot be opened again. */
+  /** Receives an alert when writing begins to fail, and each time the file cannot be reopened. */
   readonly log: ErrorLog;
 }
 
-/** If more bytes wait for the disk, lines are dropped. */
+/** Maximum bytes that wait for the disk; further lines are dropped. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_WRITE_BYTES = 64 * 1024;
 /** POSIX: writes of up to PIPE_BUF bytes to a pipe are atomic; larger ones may mix with other writers' lines. */
@@ -36,9 +36,9 @@ const PIPE_BUF_BYTES = 4096;
 const MAX_BYTES_PER_UNIT = 3;
 
 /**
- * Opens a log for appending. Without a buffer, the first line of a turn of the event loop is written before the client sees
- * the end of its response; the other lines of the turn, or of a whole buffer, are written together. Every write consists of
- * whole lines, so that several threads can share a file or pipe.
+ * Opens a log for appending. Without a buffer, the first line of a turn of the event loop is written before the client
+ * sees the end of its response; the other lines of the turn, or of a whole buffer, are written together. Every write
+ * consists of whole lines, so that several threads can share a file or pipe.
  */
 export function openAccessLog(options: AccessLogOptions): AccessLog {
   return new AppendedLog(options);
@@ -50,7 +50,7 @@ class AppendedLog implements AccessLog {
   #waiting = '';
   #flushSoon: NodeJS.Immediate | undefined;
   #flushLater: NodeJS.Timeout | undefined;
-  /** Lines before the next one are still being written, and must stay before it. */
+  /** Earlier lines are still being written and must come first. */
   #isWriting = false;
   #trouble = '';
   #isClosed = false;
@@ -136,14 +136,14 @@ class AppendedLog implements AccessLog {
   }
 }
 
-/** Writes a line; what the file does not take at once, later. Returns whether it took all. */
+/** Writes a line; the part that the file does not take at once is written later. Returns true if it took all. */
 function writtenAtOnce(text: string, boom: Boom, fd: number): boolean {
   const bytes = Buffer.from(text);
   let written = 0;
   try {
     written = writeSync(fd, bytes);
   } catch {
-    // The second attempt tells the error.
+    // The second attempt reports the error.
   }
   if (written === bytes.length) return true;
   boom.write(bytes.toString('utf8', written));
@@ -158,11 +158,11 @@ interface OpenFile {
   readonly identity: string;
   /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
-  /** The descriptor, if lines may be written at once: the file is a plain one, and nothing is buffered. */
+  /** The descriptor if lines are written at once, to a regular file without a buffer. */
   readonly promptFd: number | undefined;
 }
 
-/** Opens the file immediately, so that missing permission shows at load time and not during a request. */
+/** Opens the file immediately, so that a missing permission is found at load time and not during a request. */
 function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: AccessLogOptions): OpenFile {
   const standard = standardStream(path);
   const fd = standard ?? opener.open(path);

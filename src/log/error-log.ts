@@ -77,7 +77,7 @@ function describe(context: LogContext | undefined): string {
     .join('');
 }
 
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
 const CONTROL = /[\0-\x1f\x7f-\x9f]/g;
 
 function printable(text: string): string {
@@ -89,11 +89,11 @@ function printable(text: string): string {
 
 /** A destination of error log lines. Its methods never throw. */
 interface ErrorSink {
-  /** `stderr` or an absolute path; '' if it is no file. */
+  /** `stderr` or an absolute path; '' for a syslog server. */
   readonly path: string;
   /** `severity` is the index of the level, from `debug` (0) to `emerg`. */
   write(line: string, severity: number): void;
-  /** Returns why it could not be opened again: it goes on with the old file. */
+  /** Reopens the file. On failure it keeps the old file and returns the reason. */
   reopen(): string | undefined;
   close(): void;
 }
@@ -153,7 +153,7 @@ class FileSink implements ErrorSink {
     this.#descriptor = STDERR;
   }
 
-  /** Returns a descriptor, or why there is none. */
+  /** Returns a descriptor, or the reason why the file cannot be opened. */
   #open(): number | string {
     if (this.path === 'stderr') return STDERR;
     const standard = standardStream(this.path);
@@ -166,7 +166,7 @@ class FileSink implements ErrorSink {
   }
 }
 
-/** Tells whoever has started the gateway, on standard error, what no log shows. */
+/** Writes a message to standard error, for the operator. */
 export function tellOperator(message: string, level: Level = 'alert'): void {
   writeLine(STDERR, `gw: [${level}] ${message}`);
 }
@@ -177,7 +177,7 @@ function writeLine(descriptor: number, line: string): void {
   try {
     writeSync(descriptor, Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END]));
   } catch {
-    // There is no other place to report this.
+    // The failure cannot be reported anywhere else.
   }
 }
 
@@ -194,7 +194,7 @@ export interface LogFiles extends ErrorLog {
   reopen(): void;
   close(): void;
   writesTo(path: string): boolean;
-  /** Tells whether some log writes lines of this level. */
+  /** Tells whether any log writes lines of this level. */
   takes(level: Level): boolean;
 }
 
@@ -204,7 +204,7 @@ export interface LogWriter {
   readonly tid: number;
   readonly listeners?: LogListeners;
   readonly opener?: LogOpener;
-  /** Receives why a log could not be opened again; default: the logs themselves, of which that one writes to its old file. */
+  /** Receives the reason why a log could not be reopened. Default: the logs, where that one writes to its old file. */
   readonly tell?: (trouble: string) => void;
 }
 

@@ -45,14 +45,14 @@ export interface HeldLog {
 export type HeldLogs = Readonly<Record<string, HeldLog>>;
 
 /**
- * Opens the logs of one thread. Where root has given up its rights, the account that serves may not reach a log by its path: it
- * opens such a log anew by the descriptor that root has left for it.
+ * Opens the logs of one thread. After root has given up its rights, the account that serves may not have access to the
+ * path of a log: it opens such a log by the descriptor that root has left open.
  */
 export class LogOpener {
   readonly #account: number | undefined;
   #held: HeldLogs = {};
 
-  /** `account`: the one that gets the files that this thread opens while it is root. */
+  /** `account` becomes the owner of files that this thread opens as root. */
   constructor(account?: number) {
     this.#account = account;
   }
@@ -73,7 +73,7 @@ export class LogOpener {
     try {
       fd = openSync(`/proc/self/fd/${held.fd}`, O_WRONLY | O_APPEND | O_NONBLOCK);
     } catch {
-      // There is no /proc, or a later rotation has closed it.
+      // /proc is missing, or a later rotation has closed the descriptor.
       return undefined;
     }
     if (identityOf(fd) === held.identity) return fd;
@@ -82,19 +82,19 @@ export class LogOpener {
   }
 }
 
-/** Returns in nginx's words why a log cannot be opened. */
+/** Returns the reason why a log cannot be opened, in nginx's words. */
 export function openFailure(path: string, error: unknown): string {
   const { errno, message } = error as NodeJS.ErrnoException;
   return errno === undefined ? message : systemFailure('open', path, error);
 }
 
-/** Tells files apart, whatever their names are. */
+/** Returns the identity of a file, which does not depend on its name. */
 export function identityOf(fd: number): string {
   const { dev, ino } = fstatSync(fd, { bigint: true });
   return `${dev}:${ino}`;
 }
 
-/** Opens a log for appending. Root follows no links of others: the account that serves could choose a file for root to open. */
+/** Opens a log for appending. Root follows no links of others, which could make it open any file. */
 function openLogFile(path: string, account: number | undefined): number {
   return process.getuid?.() === 0 ? appendAsRoot(path, account) : openToAppend(path, O_CREAT);
 }

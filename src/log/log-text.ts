@@ -5,9 +5,9 @@
 const DEFAULT_UNSAFE = /[^ !#-[\]-~]/;
 const DEFAULT_UNSAFE_RUN = /[^ !#-[\]-~]+/g;
 
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
 const JSON_UNSAFE = /["\\\0-\x1f]/;
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
 const EACH_JSON_UNSAFE = /["\\\0-\x1f]/g;
 
 const JSON_SHORT: Readonly<Record<string, string>> = {

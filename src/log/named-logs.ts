@@ -2,25 +2,25 @@ import { closeSync, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { appendAsRoot, systemFailure, systemReason } from '../system/index.ts';
 
-/** `open_log_file_cache`: which files are kept open. */
+/** `open_log_file_cache`: the rules for keeping files open. */
 export interface NamedLogRules {
-  /** Number of files that are kept open; 0: none. */
+  /** Maximum number of files that are kept open. */
   readonly max: number;
-  /** A file without a line for this time is closed, and so is one with fewer than `minUses` lines in this time. */
+  /** A file with no line, or fewer than `minUses` lines, in this time is closed. */
   readonly inactiveMs: number;
   readonly minUses: number;
-  /** Time until a file is checked again for being the one of its name. */
+  /** The interval at which it is checked whether a name still refers to the open file. */
   readonly validMs: number;
 }
 
-/** A line, and where it is written. */
+/** A line and its file. */
 interface NamedLine {
   /** Absolute. */
   readonly path: string;
   readonly line: string;
-  /** A directory without which nothing is written: the client may choose the path, but not make files for what is not served. */
+  /** If this directory is missing, nothing is written: clients could create files for hosts that are not served. */
   readonly root: string;
-  /** Receives why nothing is written. */
+  /** Receives the reason why the line is not written. */
   readonly tell: (trouble: string) => void;
 }
 
@@ -49,8 +49,7 @@ const FILE_MODE = 0o644;
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /**
- * Opens logs whose files are opened one after the other as lines come. At most one more file is open than the rules
- * allow.
+ * Opens logs whose files are opened when they get lines. At most one file more is open than the rules allow.
  */
 export function openNamedLogs(rules: NamedLogRules, tell: (trouble: string) => void): NamedLogs {
   return new NamedLogFiles(rules, tell);
@@ -188,7 +187,7 @@ async function openAgain(path: string, file: NamedFile): Promise<void> {
   file.checkedMs = performance.now();
 }
 
-/** Does not wait for the reader of a pipe, which would keep a thread of libuv busy. */
+/** Opens a file without waiting for the reader of a pipe, which would keep a thread of libuv busy. */
 async function openNamed(path: string): Promise<FileHandle> {
   if (process.getuid?.() !== 0) return open(path, FLAGS | O_CREAT, FILE_MODE);
   const fd = appendAsRoot(path);

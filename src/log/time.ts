@@ -41,7 +41,7 @@ export const dateLocal = perSecond((date) => {
   return `${DAYS[date.getDay()]}, ${day} ${clock(date)} ${zoneName(date)}`;
 });
 
-/** The same in GMT. */
+/** The same format in GMT. */
 export const dateGmt = perSecond((date) => {
   const [, day, month, year, time] = date.toUTCString().split(' ');
   return `${DAYS[date.getUTCDay()]}, ${day}-${month}-${year} ${time} GMT`;

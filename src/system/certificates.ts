@@ -51,13 +51,13 @@ export function ocspResponderOf({ infoAccess }: X509Certificate): string | undef
   return /^OCSP - URI:(http:\/\/\S+)$/im.exec(infoAccess ?? '')?.[1];
 }
 
-/** The parts of a PEM text with this label, one text each: of some kinds node:tls reads only the first one of a text. */
+/** Splits a PEM text into its parts with this label: of some kinds node:tls reads only the first in a text. */
 export function splitPem(pem: string, label: 'CERTIFICATE' | 'X509 CRL'): readonly string[] {
   const part = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^]*?-----END [A-Z0-9 ]*${label}-----`, 'g');
   return pem.match(part) ?? [pem];
 }
 
-/** Returns the one of some passphrases that decrypts a key; `undefined`: it needs none, or none of them does. */
+/** Returns the passphrase that decrypts a key; `undefined` if the key needs none or no passphrase does. */
 export function passphraseOf(pem: string, passphrases: readonly string[]): string | undefined {
   return passphrases.find((passphrase) => {
     try {
@@ -68,7 +68,7 @@ export function passphraseOf(pem: string, passphrases: readonly string[]): strin
   });
 }
 
-/** A key in PEM, and what decrypts it. */
+/** A key in PEM and its passphrase. */
 export interface Key {
   readonly pem: string;
   readonly passphrase?: string;
@@ -90,7 +90,7 @@ export class TlsFault extends Error {
   }
 }
 
-/** The text of a file; `what` gives the beginning of the message on failure. */
+/** Reads the text of a file; `what` gives the beginning of the message on failure. */
 export function readText(
   { path }: NamedPath,
   what: (path: string) => string,
@@ -150,7 +150,7 @@ export function openKey(pem: string, passphrase?: string): ReturnType<typeof cre
   return createPrivateKey({ key: pem, format: 'pem', ...(passphrase !== undefined && { passphrase }) });
 }
 
-/** Checks that OpenSSL accepts options of a context; `what` begins the message if it does not. */
+/** Checks that OpenSSL accepts the options of a context. Otherwise throws with a message that begins with `what`. */
 export function tryContext(what: string, options: SecureContextOptions): void {
   try {
     createSecureContext(options);
@@ -159,25 +159,25 @@ export function tryContext(what: string, options: SecureContextOptions): void {
   }
 }
 
-/** OpenSSL's reason without its error code. */
+/** Returns OpenSSL's reason without its error code. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/^error:[\dA-F]+:/i, '');
 }
 
-/** `ssl_certificate_cache`: for how long files whose names contain variables count as they were read. */
+/** `ssl_certificate_cache`: how long the contents of files with variables in their names are kept. */
 export interface CertificateCache {
   readonly max: number;
-  /** Files that are not used for so long are dropped. */
+  /** Files that are unused for this time are dropped. */
   readonly inactiveMs: number;
-  /** Files are looked at again after so long. */
+  /** The interval at which files are checked for changes. */
   readonly validMs: number;
 }
 
-/** The file of a certificate or key, as it was at one time. */
+/** One version of the file of a certificate or key. */
 export interface FileVersion {
   readonly path: string;
-  /** Another one if the file has another name or has changed. */
+  /** Differs if the file has another name or has changed. */
   readonly id: string;
   /** Returns the content; throws the system's error. */
   text(): string;
@@ -193,14 +193,14 @@ interface KeptFile {
 /** Reads the files of certificates and keys when they are used. */
 class CertificateFiles {
   readonly #cache: CertificateCache | undefined;
-  /** The one that was used last comes last. */
+  /** The most recently used file is the last. */
   readonly #kept = new Map<string, KeptFile>();
 
   constructor(cache: CertificateCache | undefined) {
     this.#cache = cache;
   }
 
-  /** A certificate and its key are asked for with the same `nowMs`: otherwise one could be new and the other not yet. */
+  /** A certificate and its key must have the same `nowMs`: otherwise only one of them might be new. */
   version(path: string, nowMs: number): FileVersion {
     const cache = this.#cache;
     if (!cache) return versionOf(path);
@@ -222,7 +222,7 @@ class CertificateFiles {
     return { path, id: file.id, text: () => file.content };
   }
 
-  /** Drops what was not used, and makes room for one file. */
+  /** Drops unused files, and makes room for one file. */
   #drop({ max, inactiveMs }: CertificateCache, nowMs: number): void {
     for (const [path, { usedMs }] of this.#kept) {
       if (nowMs - usedMs <= inactiveMs && this.#kept.size < max) return;
@@ -237,7 +237,7 @@ function versionOf(path: string): FileVersion {
   return { path, id: `${path} ${state}`, text: () => readFileSync(path, 'utf8') };
 }
 
-/** `undefined`: it cannot be read, which is told where it is needed. */
+/** Returns the content; `undefined` if it cannot be read, which is reported when it is used. */
 function contentOf(version: FileVersion): string | undefined {
   try {
     return version.text();
@@ -249,7 +249,7 @@ function contentOf(version: FileVersion): string | undefined {
 const UNCACHED = new CertificateFiles(undefined);
 const byCache = new WeakMap<CertificateCache, CertificateFiles>();
 
-/** Returns the files of a cache, which is shared by all who inherit its directive. `off`: files are looked at each time. */
+/** Returns the files of a cache, shared by all blocks that inherit the directive. `off`: files are checked each time. */
 export function certificateFiles(cache: CertificateCache | 'off'): Pick<CertificateFiles, 'version'> {
   if (cache === 'off') return UNCACHED;
   const known = byCache.get(cache) ?? new CertificateFiles(cache);

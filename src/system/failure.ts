@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 
-/** The messages of strerror(3), as in other logs, where those of libuv differ in more than a capital letter. */
+/** Messages of strerror(3), as in other logs, that differ from those of libuv in more than a capital letter. */
 const WORDS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'Cannot assign requested address',
   EAFNOSUPPORT: 'Address family not supported by protocol',
@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EXDEV: 'Invalid cross-device link',
 };
 
-/** From here on, libuv's error numbers are not those of the system: failures of name resolution, the end of a file. */
+/** Error numbers from here on are libuv's own: failures of name resolution, the end of a file. */
 const FIRST_OF_LIBUV = 3000;
 
 /** Returns the failure of a system call as nginx logs it: `open() "/srv/a" failed (2: No such file or directory)`. */
@@ -53,7 +53,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no response in time',
 };
 
-/** Returns why a peer cannot be reached, in plain words; `undefined` if the error's own message is better. */
+/** Returns the reason why a peer cannot be reached, in plain words; `undefined` if the error's message is better. */
 export function unreachableReason({
   code = '',
   message,

@@ -3,27 +3,26 @@ import { open, rename, rm } from 'node:fs/promises';
 
 interface ReadBytes {
   readonly bytes: Buffer;
-  /** The file's index and the second in which it was changed, where later loads may ask for them. */
+  /** The file's inode and the second of its last change; `undefined` if later loads do not need them. */
   readonly state: string | undefined;
 }
 
-/** What one load has read, and what the last one had, if this one may take that. */
+/** The files that one load has read, and those of the last load if this one may use them. */
 interface FilesOfLoad {
   readonly read: Map<string, ReadBytes>;
   readonly inherited: ReadonlyMap<string, ReadBytes> | undefined;
 }
 
 const LOADS = new WeakMap<object, FilesOfLoad>();
-/** What the last load read, if the next one may take it. */
+/** The files that the last load read, if the next one may use them. */
 let left: ReadonlyMap<string, ReadBytes> | undefined;
 
 /** Returns the content of a file; throws the system's error. */
 export type ReadFile = (path: string) => Buffer;
 
 /**
- * Begins a load of a configuration, for which `load` stands. If it inherits (`ssl_object_cache_inheritable`), files
- * that the last such load of this process has read are not read again, unless they have another index or time of
- * change.
+ * Begins a load of a configuration, identified by the object `load`. If it inherits (`ssl_object_cache_inheritable`),
+ * files that the last such load of this process has read are read again only if their inode or time of change differs.
  */
 export function beginReading(load: object, { inherits }: { readonly inherits: boolean }): void {
   const files = { read: new Map<string, ReadBytes>(), inherited: inherits ? (left ?? new Map()) : undefined };
@@ -32,8 +31,8 @@ export function beginReading(load: object, { inherits }: { readonly inherits: bo
 }
 
 /**
- * Returns what reads files for one load: each once, however often it is named. It may be a pipe, which can be read only
- * once (nginx: ngx_ssl_cache_fetch).
+ * Returns the function that reads files for one load. Each file is read once, since it may be a pipe (nginx:
+ * ngx_ssl_cache_fetch).
  */
 export function readerOf(load: object): ReadFile {
   const files = LOADS.get(load) ?? { read: new Map(), inherited: undefined };
@@ -54,12 +53,12 @@ function readFor({ inherited }: FilesOfLoad, path: string): ReadBytes {
 }
 
 /**
- * Replaces a file as a whole, so that neither a reader nor a crash finds a part of it. `beside`: a path in the same
- * directory, for this writer alone, which is written first.
+ * Replaces a file as a whole, so that readers never see a part of it, even after a crash. `beside`: a path in the same
+ * directory that only this writer uses, which is written first.
  */
 export async function replaceDurably(path: string, beside: string, text: string): Promise<void> {
   try {
-    // The directory may be open to others, whose link must not be followed.
+    // Others may be able to write the directory; their links must not be followed.
     await rm(beside, { force: true });
     const file = await open(beside, 'wx', 0o600);
     try {

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Where programs and libraries are found, and the time zone of log lines. */
+/** The paths of programs and libraries, and the time zone of log lines. */
 const PASSED = ['PATH', 'LD_LIBRARY_PATH', 'TZ'];
 
 /**
- * The environment of programs that gw starts. Unlike the process that serves, they run as an account that may read their
- * environment in /proc, and what `${env:…}` names is often secret.
+ * Returns the environment of programs that gw starts. The values that `${env:…}` names are often secret, and the
+ * account of these programs, unlike that of the process that serves, can read their environment in /proc.
  */
 export function helperEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
@@ -72,7 +72,7 @@ function askSystem(database: Database, name: string): readonly string[] | undefi
     });
     return line.trim().split(':');
   } catch {
-    // The name is unknown to getent as well, or there is no getent.
+    // getent does not know the name, or is missing.
     return undefined;
   }
 }

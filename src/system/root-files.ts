@@ -51,7 +51,7 @@ export function openAsRoot(path: string, flags: number, mode: number): number {
   });
 }
 
-/** Removes a file as root, if there is one, and none that has its name behind a link of another user. */
+/** Removes a file as root, if it exists. Links of other users in its path are not followed. */
 export function removeAsRoot(path: string): void {
   atEntry(path, ({ name }) => rmSync(name, { force: true }));
 }
@@ -59,12 +59,12 @@ export function removeAsRoot(path: string): void {
 const MODE = 0o644;
 const OTHERS_READ = 0o004;
 const OWNER_READS_AND_WRITES = 0o600;
-/** A file may come and go between two attempts to open or create it. */
+/** Maximum attempts: a file may appear or disappear between opening and creating it. */
 const MOST_ATTEMPTS = 5;
 
 /**
- * Opens a file for appending as root, and creates it if it is missing. With an account, the file becomes that account's, as far
- * as this lets it have nothing that it could not have before. In a directory that other users can write, the file has to be a
+ * Opens a file for appending as root, and creates it if it is missing. An account becomes the owner of the file, unless
+ * this would give it access to the data of others. In a directory that other users can write, the file has to be a
  * regular one with a single name, and to belong to root, to the account or to the owner of the directory.
  */
 export function appendAsRoot(path: string, account?: number): number {
@@ -94,7 +94,7 @@ export function give(descriptor: number, account: number): void {
 }
 
 /**
- * Opens a file for appending without waiting for the reader of a pipe: the pipe keeps what is written until one comes. Throws
+ * Opens a file for appending without waiting for the reader of a pipe, which keeps the bytes until it is read. Throws
  * ENXIO for a socket.
  */
 export function openToAppend(path: string, flags: number): number {
@@ -106,7 +106,7 @@ export function openToAppend(path: string, flags: number): number {
   }
 }
 
-/** With O_CREAT, Linux refuses root the files of others in /tmp (fs.protected_regular). */
+/** Tries without O_CREAT as well: with it, root may not open files of others in /tmp (fs.protected_regular). */
 function openOrCreate(
   name: string,
   follow: number,
@@ -132,22 +132,20 @@ function refuseTrap(found: Stats, directory: Stats, account: number | undefined)
     throw new Error('it belongs to another user, and others can write its directory');
 }
 
-/**
- * Whoever can write the directory may have moved a file there from elsewhere, to be given what root or another user keeps in it.
- */
+/** Tells whether a file may be given to the account: whoever can write the directory may have moved it there. */
 function mayBeGiven({ uid, mode }: Stats, directory: Stats): boolean {
   if ((mode & OTHERS_READ) !== 0) return true;
   return uid !== 0 && uid === directory.uid && (directory.mode & OTHERS_WRITE) === 0;
 }
 
 /** A name that root can use without following a link of another user. */
-interface Entry {
+interface SafeName {
   readonly name: string;
   /** The directory, if another user than root can change its entries. */
   readonly directory: Stats | undefined;
 }
 
-function atEntry<T>(path: string, act: (entry: Entry) => T): T {
+function atEntry<T>(path: string, act: (entry: SafeName) => T): T {
   let directory: number | undefined;
   try {
     const { safe, names } = walk(path);
@@ -170,7 +168,7 @@ function atEntry<T>(path: string, act: (entry: Entry) => T): T {
   }
 }
 
-/** Sets the mode of a socket's file. If root finds another file in its place, that is not changed. */
+/** Sets the mode of a socket's file. Root does not change another file that has taken its place. */
 export function chmodSocket(path: string, mode: number): void {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return chmodSync(path, mode);
   const descriptor = openAsRoot(path, O_PATH | O_NOFOLLOW, 0);
@@ -218,7 +216,7 @@ function walk(path: string): Walk {
   return { safe, names };
 }
 
-/** Such a link leads to an open file, which need not have a name (proc(5)): containers log to /proc/1/fd/1. */
+/** Tells whether a path is a link to an open file, which may have no name (proc(5)): containers log to /proc/1/fd/1. */
 function isDescriptor(path: string): boolean {
   return /^\/proc\/\d+\/(?:task\/\d+\/)?fd\/\d+$/.test(path);
 }

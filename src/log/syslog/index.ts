@@ -20,12 +20,12 @@ interface Syslog {
 }
 
 /**
- * Time within which a problem is reported once. Success does not end it: the refusal of a datagram is the result of the next one, so
- * every other datagram to a port that is closed seems to have been sent.
+ * A problem is reported once in this time, even if a datagram is sent in between: the system reports the refusal of a
+ * datagram at the next one, so every other datagram to a closed port seems to be sent.
  */
 const REPORT_INTERVAL_MS = 60_000;
 
-/** Opens a syslog destination (RFC 3164). `tell` receives each new problem, and again once a minute while it lasts. */
+/** Opens a syslog destination (RFC 3164). `tell` receives each new problem, and once a minute while it lasts. */
 export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
   const { server, facility, severity: usual } = target;
   let last = { trouble: '', atMs: 0 };

@@ -6,7 +6,7 @@ import type { SyslogTarget } from './target.ts';
 
 /** Bytes that may be queued for the program; further messages are dropped. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** A program that has ended is started again with the next line, but not before this time has passed. */
+/** A program that has ended is restarted with the next line, at the earliest after this time. */
 const PAUSE_MS = 5_000;
 const MAX_MESSAGE_BYTES = 2048;
 const LINE_ENDS = /[\r\n]+/g;

@@ -74,7 +74,7 @@ function parseServer(text: string): SyslogServer | string {
 }
 
 /**
- * Looks the name of a server up as a start would. Resolves with nginx's message if it has no address or none within
+ * Looks up the name of a server, as a start does. Resolves with nginx's message if no address is found within
  * `timeoutMs`.
  */
 export async function missingHost({ server }: SyslogTarget, timeoutMs: number): Promise<string | undefined> {

@@ -24,7 +24,7 @@ const MODULE = '{"module":"dynamic_upstreams"';
 const MAX_BODY_BYTES = 256 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** What the API of one location works with. */
+/** The resources of the API in one location. */
 interface ApiScope {
   readonly group: UpstreamGroup;
   readonly changes: GroupChanges | undefined;
@@ -44,7 +44,7 @@ export function compileApi(source: SourceKind, scope: ApiScope, build: Build): H
     }
     if (!changes || (x.method !== 'PUT' && x.method !== 'PATCH'))
       return refuseMethod(x, changes !== undefined);
-    // A page of another site cannot send this without a preflight request, but one under a foreign name that leads here can.
+    // Pages of other sites need a preflight request for this; one of a foreign name that resolves to gw does not.
     const foreign = writeRefusal(x, knowsHost);
     if (foreign !== undefined) return refuse(x, 403, foreign);
     if (!JSON_TYPE.test(x.header('content-type') ?? '')) {

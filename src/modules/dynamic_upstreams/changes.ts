@@ -14,13 +14,13 @@ import {
 import type { Publish } from './events.ts';
 import type { Journal } from './journal.ts';
 
-/** Where changes are kept and told. */
+/** The journal, the log and the ring that changes are written to. */
 interface ChangesScope extends Pick<WorkerScope, 'log'> {
   readonly journal: Journal | undefined;
   readonly publish: Publish;
 }
 
-/** Changes the members of a group, and tells and records it. */
+/** Changes the members of a group, and publishes and records the changes. */
 export class GroupChanges implements MemberChanges {
   readonly source: string;
   readonly #target: string;
@@ -41,18 +41,18 @@ export class GroupChanges implements MemberChanges {
     this.#log = log;
   }
 
-  /** Throws a `MemberFault` if the peers come from a source, which would undo what the API does. */
+  /** Throws a `MemberFault` if the peers come from a source, which would undo changes by the API. */
   requireApi(): void {
     if (this.source !== 'static')
       throw new MemberFault(405, MEMBER_CODES.shape, `the peers come from the source "${this.source}"`);
   }
 
-  /** Replaces the set. `expected`: the generation that it must have. Throws a `MemberFault`. */
+  /** Replaces the set. `expected`: the generation that the old set must have. Throws a `MemberFault`. */
   put(peers: readonly Member[], expected?: number): MemberChange {
     return this.#activated(this.#membership.put(peers, { expected }));
   }
 
-  /** Replaces the set by what a source gives, also by none. Throws a `MemberFault`. */
+  /** Replaces the set by the peers of a source, even if there are none. Throws a `MemberFault`. */
   refresh(peers: readonly Member[]): MemberChange {
     return this.#activated(this.#membership.put(peers, { isEmptyFine: true }));
   }
@@ -69,8 +69,8 @@ export class GroupChanges implements MemberChanges {
   }
 
   /**
-   * Activates what another gateway of the cluster has made, if `next` gives something; the journal is written meanwhile. False: not
-   * now. Throws a `MemberFault`.
+   * Activates the set of another gateway of the cluster, and writes the journal in the background. Returns false if it
+   * cannot be activated now. Throws a `MemberFault`.
    */
   follow(theirs: SharedSet, next: NextSharing): boolean {
     const followed = this.#membership.follow(theirs, next);
@@ -102,17 +102,17 @@ export class GroupChanges implements MemberChanges {
     this.#membership.note({ last_error_code: code, last_error_at_msec: Date.now() });
   }
 
-  /** Resolves when the journal holds the present set, or a write of it has failed. */
+  /** Resolves when the journal contains the current set, or writing it has failed. */
   written(): Promise<void> {
     return this.#journal?.save() ?? Promise.resolve();
   }
 
-  /** Takes over the set of the journal, before the first request. */
+  /** Activates the set of the journal, before the first request. */
   async restore(): Promise<void> {
     if (await this.#journal?.restore()) this.#tell('snapshot_restored', this.#membership.set);
   }
 
-  /** Records and tells that the source could not be read. */
+  /** Records and publishes that the source could not be read. */
   refreshFailed(code: number): void {
     this.failed(code);
     this.#publish({
@@ -121,7 +121,7 @@ export class GroupChanges implements MemberChanges {
     });
   }
 
-  /** Records that the source gave what was known. */
+  /** Records that the source gave the same peers as before. */
   refreshed(): void {
     this.#membership.note({ last_error_code: 0, last_success_at_msec: Date.now() });
   }

@@ -49,13 +49,13 @@ export interface DynamicUpstreamsConfig {
   readonly eventsChannel?: string;
 }
 
-/** A file alone says that the peers come from it. */
+/** Returns the source of a location. `dynamic_upstreams_source_file` alone makes it a file. */
 export function sourceOf({ source, sourceFile }: DynamicUpstreamsConfig): SourceKind {
   if (source !== undefined && source !== 'static') return source;
   return sourceFile === undefined ? 'static' : 'file';
 }
 
-/** The field that a source cannot do without, and its directive. */
+/** The field that each source requires, and its directive. */
 export const NEEDED = {
   file: ['sourceFile', 'dynamic_upstreams_source_file'],
   dns: ['dns', 'dynamic_upstreams_dns'],
@@ -110,7 +110,7 @@ const url: ArgReader<string> = readers.words({ syntax: 'URL', min: 1, max: 1 }, 
   return refuse(value, span, scope);
 });
 
-/** The HTTP API of Consul: a URL, or `host:port` as nginz has it. */
+/** The HTTP API of Consul: a URL, or `host:port` as in nginz. */
 const consulUrl: ArgReader<string> = readers.words(
   { syntax: 'URL | host:port', min: 1, max: 1 },
   ([text], scope) => {
@@ -127,7 +127,7 @@ const header: ArgReader<readonly [name: string, value: string]> = readers.words(
   ([name, value], scope) => {
     const [first, second] = [name as Word, value as Word];
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(first.value)) return refuse(first.value, first.span, scope);
-    // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+    // eslint-disable-next-line no-control-regex -- it looks for control bytes
     if (/[\u0000-\u001F\u007F]/.test(second.value)) return refuse(second.value, second.span, scope);
     return [first.value, second.value];
   },
@@ -156,7 +156,7 @@ function refuse(value: string, span: Word['span'], { report, directive }: ReadSc
 
 const HERE = { contexts: ['location'], inherit: 'nameless', source: 'gw' } as const;
 
-/** The directives of groups that change while they serve. */
+/** Directives for groups whose peers change at run time. */
 export const directives = directivesFor<DynamicUpstreamsConfig>()({
   dynamic_upstreams_api: {
     ...HERE,

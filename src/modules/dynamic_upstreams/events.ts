@@ -1,7 +1,7 @@
 import type { WorkerScope } from '../../contract/index.ts';
 import { openRing } from '../../zone/index.ts';
 
-/** What is told of a group. */
+/** An event of a group. */
 type GroupEvent =
   | {
       readonly type: 'snapshot_activated' | 'snapshot_restored';

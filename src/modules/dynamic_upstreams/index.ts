@@ -8,7 +8,7 @@ import { GroupChanges } from './changes.ts';
 import { directives, type DynamicUpstreamsConfig, NEEDED, type SourceKind, sourceOf } from './directives.ts';
 import { openEvents } from './events.ts';
 import { Journal } from './journal.ts';
-import { type Asked, Refresh, type SourceLease } from './refresh.ts';
+import { type SourceAccess, Refresh, type SourceLease } from './refresh.ts';
 import { consulSource } from './sources/consul.ts';
 import { dnsSource } from './sources/dns.ts';
 import { fileSource } from './sources/file.ts';
@@ -19,7 +19,7 @@ export type { DynamicUpstreamsConfig } from './directives.ts';
 
 type ApiConfig = DynamicUpstreamsConfig & { readonly target: string };
 
-/** What the API of a location works with. */
+/** The resources of a location with the API. */
 interface Resources {
   readonly group: UpstreamGroup;
   /** Absent if the group cannot be changed. */
@@ -50,7 +50,7 @@ function validate(config: DynamicUpstreamsConfig, report: ConfigReport<DynamicUp
   }
 }
 
-/** A group that does not exist has been refused when the configuration was loaded. */
+/** Finds the group. A missing one was refused when the configuration was loaded. */
 function groupOf({ target }: ApiConfig, { upstreams }: WorkerScope): UpstreamGroup {
   const group = upstreams.block({ host: target });
   if (!group) throw new Error(`upstream "${target}" is unknown in this worker`);
@@ -79,7 +79,7 @@ async function provision(config: ApiConfig, worker: WorkerScope): Promise<Resour
   return { group, changes, knowsHost };
 }
 
-/** Shares the members with the other gateways of a cluster, if there is one, which then take turns with the source. */
+/** Shares the members with the gateways of a cluster, if there is one. Only one of them asks the source at a time. */
 function shareMembers(
   { config, changes, group, membership }: Shared,
   worker: WorkerScope,
@@ -95,7 +95,7 @@ function shareMembers(
 }
 
 async function startRefresh(
-  { asked, config, source }: { asked: Asked; config: ApiConfig; source: SourceKind },
+  { asked, config, source }: { asked: SourceAccess; config: ApiConfig; source: SourceKind },
   { membership, changes, worker }: { membership: Membership; changes: GroupChanges; worker: WorkerScope },
 ): Promise<void> {
   const accepts = config.empty ?? (source === 'dns' || source === 'consul' ? 'accept' : 'keep');
@@ -108,7 +108,11 @@ async function startRefresh(
 }
 
 /** Returns the function that opens the source of a group; `undefined` if only the API changes the group. */
-function openerOf(config: ApiConfig, source: SourceKind, worker: WorkerScope): Asked['open'] | undefined {
+function openerOf(
+  config: ApiConfig,
+  source: SourceKind,
+  worker: WorkerScope,
+): SourceAccess['open'] | undefined {
   switch (source) {
     case 'static':
       return undefined;
@@ -132,7 +136,7 @@ function openerOf(config: ApiConfig, source: SourceKind, worker: WorkerScope): A
   }
 }
 
-/** Groups of servers that change while they serve. */
+/** Groups of servers whose peers change at run time. */
 export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
   name: 'dynamic_upstreams',
   summary: 'The servers of a group, changed while it serves.',

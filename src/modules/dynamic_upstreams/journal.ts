@@ -13,10 +13,10 @@ const ERRORS = {
   help: 'Writes of the journal of an upstream that failed.',
 };
 
-/** How long a writer may be silent before another one takes its place, and how often it is looked at. */
+/** A writer that is silent for so long is replaced; the others check at this interval. */
 const SILENCE_MS = 5000;
 const LOOK_MS = 5;
-/** A response waits no longer for the journal. */
+/** Longest time for which a response waits for the journal. */
 const PATIENCE_MS = 5000;
 
 /** The group that a journal belongs to. */
@@ -30,8 +30,8 @@ interface JournalTarget {
 }
 
 /**
- * The file that keeps the members of a group for the next start. It is written aside, flushed and renamed, so that it holds
- * the old set or the new one, whenever the machine stops.
+ * The file that keeps the members of a group for the next start. It is written beside, flushed and renamed: whenever
+ * the machine stops, it contains the old set or the new one.
  */
 export class Journal {
   readonly #target: JournalTarget;
@@ -45,8 +45,8 @@ export class Journal {
   }
 
   /**
-   * Takes over the members of the file if this start has had no change yet, and if it belongs to the servers of the
-   * configuration. Tells whether it did.
+   * Activates the members of the file if none has changed since the start and the file belongs to the servers of the
+   * configuration. Returns true if it did.
    */
   async restore(): Promise<boolean> {
     const { path, target, membership } = this.#target;
@@ -72,7 +72,7 @@ export class Journal {
     }
   }
 
-  /** Writes the members down. Resolves when they are in the file, or the write has failed, which is logged. */
+  /** Writes the members. Resolves when they are in the file, or after logging that the write has failed. */
   async save(): Promise<void> {
     const { membership } = this.#target;
     const { text } = membership;
@@ -81,7 +81,7 @@ export class Journal {
     while (text.savedRevision < wanted && performance.now() < untilMs) {
       const seat = membership.journalSeat;
       if (!seat.hold(SILENCE_MS)) {
-        // Another worker writes; what it writes may hold this change already.
+        // Another worker writes, and may write this change as well.
         await sleep(LOOK_MS);
         continue;
       }
@@ -122,7 +122,7 @@ export class Journal {
     if (typeof journal !== 'object' || journal?.['schema'] !== SCHEMA)
       throw new Error(`"schema" is not ${SCHEMA}`);
     if (journal['target'] !== target) throw new Error(`"target" is not "${target}"`);
-    // Who edits the servers of the configuration wants them to count. Journals of others do not have this field.
+    // Servers that were edited in the configuration replace the journal. Other programs write no such field.
     if (journal['configured'] !== undefined && journal['configured'] !== configured) return undefined;
     const { generation, draining = [] } = journal;
     if (!Number.isSafeInteger(generation) || (generation as number) < 0)
@@ -142,7 +142,7 @@ export class Journal {
   }
 }
 
-/** Removes what processes that were killed while they wrote have left beside the journal. */
+/** Removes files beside the journal that killed processes did not finish. */
 async function removeLeftovers(path: string): Promise<void> {
   const directory = dirname(path);
   const start = `${basename(path)}.`;

@@ -11,25 +11,25 @@ const FAILURES = {
   help: 'Times that the source of an upstream could not be read.',
 };
 
-/** The source has as much time for a response. */
+/** Timeout of a source. */
 const ASK_MS = 5000;
-/** The workers look this often whether the one that asks is still alive. */
+/** The interval at which workers check whether the one that asks is alive. */
 const LOOK_MS = 500;
 const SILENCE_MS = 3 * LOOK_MS;
 
-/** A gateway that asks a source for all of a cluster and is silent for so many refreshes is followed by another one. */
+/** A gateway that asks for a cluster and is silent for so many refreshes is replaced by another one. */
 const LEASED = 3;
 const START_LOOK_MS = 25;
 
 /** The right to ask the source for all gateways of a cluster. */
 export interface SourceLease {
-  /** Takes or keeps it for `ttlMs`. */
+  /** Takes or renews the right for `ttlMs`. */
   hold(ttlMs: number): Promise<LeaseHolder>;
-  /** A gateway that starts waits no longer for the store to tell. */
+  /** Longest time for which a start waits for the store. */
   readonly startMs: number;
 }
 
-/** What a refresh needs to know of its location. */
+/** The settings of a refresh. */
 interface RefreshOptions {
   readonly target: string;
   readonly source: string;
@@ -40,20 +40,20 @@ interface RefreshOptions {
 
 type RefreshWorker = Pick<WorkerScope, 'metrics' | 'log' | 'retiring'>;
 
-/** What a refresh asks. */
-export interface Asked {
-  /** Opens the source; one that is open does not give again what it has given. */
+/** How a source is opened, and which gateway of a cluster asks it. */
+export interface SourceAccess {
+  /** Opens the source. An open source gives only what has changed. */
   readonly open: () => Source;
-  /** Absent: the source is not asked for other gateways. */
+  /** Absent: every gateway asks for itself. */
   readonly lease: SourceLease | undefined;
 }
 
 /**
- * Asks a source again and again and changes the group accordingly. One worker does it for all; when it dies or hangs,
- * another one goes on. Of the gateways of a cluster one does it; each, if the store does not tell which.
+ * Asks a source regularly and changes the group accordingly. One worker asks for all; when it dies or hangs, another
+ * one continues. In a cluster one gateway asks for all, or each for itself while the store cannot be reached.
  */
 export class Refresh {
-  readonly #asked: Asked;
+  readonly #access: SourceAccess;
   #source: Source;
   readonly #membership: Membership;
   readonly #changes: GroupChanges;
@@ -62,24 +62,24 @@ export class Refresh {
   readonly #failures: Counter;
   readonly #looking: NodeJS.Timeout;
   #nextMs = 0;
-  /** What the source gave last is valid until then. */
+  /** The last response of the source is valid until this time. */
   #validUntilMs = 0;
-  /** The generation that the last refresh has left. */
+  /** The generation after the last refresh. */
   #generation: number | undefined;
-  /** The store has told at last which gateway asks. */
+  /** The last attempt to take the lease reached the store. */
   #isTold = false;
   #isAtWork = false;
   #asking: AbortController | undefined;
-  /** The failure that was told last; '': the source works. */
+  /** The failure that was logged last; '' after a success. */
   #told = '';
 
   constructor(
-    asked: Asked,
+    access: SourceAccess,
     { membership, changes }: { membership: Membership; changes: GroupChanges },
     { options, worker }: { options: RefreshOptions; worker: RefreshWorker },
   ) {
-    this.#asked = asked;
-    this.#source = asked.open();
+    this.#access = access;
+    this.#source = access.open();
     this.#membership = membership;
     this.#changes = changes;
     this.#options = options;
@@ -87,14 +87,14 @@ export class Refresh {
     this.#failures = worker.metrics.counter(FAILURES, { upstream: options.target, source: options.source });
     this.#looking = setInterval(() => this.#look(), Math.min(LOOK_MS, options.refreshMs));
     this.#looking.unref();
-    // Requests of a configuration that was replaced may go on for hours; its source must not.
+    // Requests of a replaced configuration may last for hours, but its source is not asked any more.
     worker.retiring.addEventListener('abort', () => this.close(), { once: true });
   }
 
-  /** Asks for the first time. Resolves when the group has its peers, or has none for now; never rejects. */
+  /** Asks for the first time. Resolves when the group has its peers or the source has failed; never rejects. */
   async start(): Promise<void> {
     if (!this.#membership.sourceSeat.hold(SILENCE_MS)) return;
-    const untilMs = performance.now() + (this.#asked.lease?.startMs ?? 0);
+    const untilMs = performance.now() + (this.#access.lease?.startMs ?? 0);
     await this.#work(async () => {
       for (;;) {
         const holder = await this.#holder();
@@ -104,7 +104,7 @@ export class Refresh {
     });
   }
 
-  /** Keeps the seat: the next configuration has it in the same thread. Where there is none, its silence gives it up. */
+  /** Stops, but keeps the seat for the next configuration in this thread. Without one, the seat expires. */
   close(): void {
     clearInterval(this.#looking);
     this.#asking?.abort();
@@ -122,19 +122,19 @@ export class Refresh {
     } finally {
       this.#isAtWork = false;
       this.#nextMs = performance.now() + this.#pauseMs;
-      // A lease has to be kept also while nothing is asked.
-      if (!this.#asked.lease) this.#nextMs = Math.max(this.#nextMs, this.#validUntilMs);
+      // A lease has to be renewed even if the source is not asked.
+      if (!this.#access.lease) this.#nextMs = Math.max(this.#nextMs, this.#validUntilMs);
     }
   }
 
   get #pauseMs(): number {
     const { refreshMs } = this.#options;
-    // Without the store all gateways ask: not all at once.
-    return this.#isTold || !this.#asked.lease ? refreshMs : refreshMs * (0.5 + Math.random());
+    // Without the store all gateways ask, at different times.
+    return this.#isTold || !this.#access.lease ? refreshMs : refreshMs * (0.5 + Math.random());
   }
 
   async #holder(): Promise<LeaseHolder> {
-    const { lease } = this.#asked;
+    const { lease } = this.#access;
     if (!lease) return 'ours';
     const holder = await lease.hold(LEASED * this.#options.refreshMs);
     this.#isTold = holder !== 'unknown';
@@ -150,9 +150,9 @@ export class Refresh {
 
   #isDue(): boolean {
     const { generation } = this.#membership.set;
-    const isChanged = this.#asked.lease !== undefined && generation !== this.#generation;
-    // Another gateway has made another set since then: what the source has is asked for in full.
-    if (isChanged && this.#generation !== undefined) this.#source = this.#asked.open();
+    const isChanged = this.#access.lease !== undefined && generation !== this.#generation;
+    // Another gateway has replaced the set since then: a new source gives all peers.
+    if (isChanged && this.#generation !== undefined) this.#source = this.#access.open();
     return isChanged || performance.now() >= this.#validUntilMs;
   }
 
@@ -191,7 +191,7 @@ export class Refresh {
     const { target, source } = this.#options;
     this.#failures.add();
     const failure = `source "${source}" of upstream "${target}": ${fault.message}`;
-    // A source that stays away is told once.
+    // The same failure is logged once.
     if (this.#told === failure) return this.#changes.failed(fault.code);
     this.#told = failure;
     this.#worker.log.write('error', failure);

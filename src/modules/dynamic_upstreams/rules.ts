@@ -63,7 +63,7 @@ function apisOf(config: CheckedModule<DynamicUpstreamsConfig>): readonly Api[] {
   });
 }
 
-/** An example: a managed group, and what the location of its API has. */
+/** An example: a managed group and the location of its API with more directives. */
 const apiWith = (directives: string, group = GROUP): string => `${group}
 server {
   listen 127.0.0.1:8080;
@@ -92,7 +92,7 @@ const managedUnreachable: GroupRule = {
   },
 };
 
-/** What only a managed group can have. */
+/** Settings that require a managed group. */
 const MANAGED_ONLY = ['source', 'sourceFile', 'journal', 'cluster'] as const;
 
 const sourceUnmanaged: GroupRule = {
@@ -224,7 +224,7 @@ function journalsOf(...paths: readonly string[]): string {
   return `${groups.join('\n')}\nserver {\n  listen 127.0.0.1:8080;\n${locations.join('\n')}\n}`;
 }
 
-/** Directories that are empty after the machine has started again. */
+/** Directories that are emptied when the machine restarts. */
 const TEMPORARY = /^\/(?:tmp|run|var\/run|dev\/shm)\//;
 
 const journalTemporary: GroupRule = {
@@ -238,7 +238,7 @@ const journalTemporary: GroupRule = {
   good: { in: 'http', text: apiWith('dynamic_upstreams_journal state/app.json;') },
   *check(config): Iterable<Problem> {
     for (const { block, config: own } of apisOf(config)) {
-      // A relative path stands for one below the prefix.
+      // A relative path is below the prefix.
       const path = own.journal?.startsWith('/') ? resolve(own.journal) : '';
       const [directory] = TEMPORARY.exec(path) ?? [];
       const [at] = config.nodesIn(block, 'journal');
@@ -248,7 +248,7 @@ const journalTemporary: GroupRule = {
   },
 };
 
-/** The rules about groups that change while they serve. */
+/** The rules about groups whose peers change at run time. */
 export const rules: readonly GroupRule[] = [
   upstreamApiOpen,
   managedUnreachable,

@@ -5,7 +5,7 @@ import type { RegexConfig } from '../../contract/index.ts';
 export interface FastcgiConfig extends ForwardingConfig {
   readonly pass?: PassAddress;
   readonly params?: readonly ParamConfig[];
-  /** What is appended to a `$fastcgi_script_name` that ends in a slash; '': nothing. */
+  /** The text that is appended to a `$fastcgi_script_name` with a trailing slash; may be ''. */
   readonly index: string;
   readonly splitPathInfo?: RegexConfig;
   readonly keepsConnection: boolean;

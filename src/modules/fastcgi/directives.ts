@@ -15,7 +15,7 @@ import type { FastcgiConfig } from './config.ts';
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_fastcgi_module#${name}`;
 
-/** A pattern that finds the script and what follows it. */
+/** A pattern with captures for the script and the path after it. */
 const splitPattern: ArgReader<RegexConfig> = readers.oneWord('regex', (word: Word, scope: ReadScope) => {
   const regex = readRegex(word, { skip: 0, caseless: false }, scope);
   if (!regex || regex.groups === 2) return regex;

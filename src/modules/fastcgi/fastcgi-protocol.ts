@@ -13,7 +13,7 @@ import type { FastcgiConfig } from './config.ts';
 import { paramText } from './param-text.ts';
 import { beginRecord, PARAMS_END, paramRecords, REQUEST_END, STDIN_RECORDS } from './records.ts';
 
-/** Compiles what FastCGI brings along for a `fastcgi_pass`. */
+/** Compiles the FastCGI protocol of a `fastcgi_pass`. */
 export function compileFastcgi(
   pass: PassAddress,
   config: FastcgiConfig,

@@ -11,7 +11,7 @@ import { HEADER_BYTES, RECORD, REQUEST_ID } from './records.ts';
 const READING_HEAD = 'reading response header from upstream';
 const READING = 'reading upstream';
 
-/** Lines of the log for the standard error of one response: a program that writes without an end must not fill the disk. */
+/** Log lines for the standard error of one response, so that a program cannot fill the disk. */
 const MOST_ERROR_LINES = 1_000;
 /** Bytes of the standard error that are shown in one line of the log. */
 const MOST_ERROR_BYTES = 1_900;
@@ -32,7 +32,7 @@ export class FastcgiReader implements ResponseReader {
   readonly #output = new MessageReader(readCgiHead);
   readonly #header = Buffer.alloc(HEADER_BYTES);
   #headerBytes = 0;
-  /** What is left of the record that is being read. */
+  /** The type and the remaining bytes of the current record. */
   #type = 0;
   #contentBytes = 0;
   #paddingBytes = 0;
@@ -81,8 +81,8 @@ export class FastcgiReader implements ResponseReader {
 
   endsHere(): boolean {
     this.leavesOpen = false;
-    // nginx takes the end of the connection alone for the end of a response. A program that died must not look like one that
-    // is done.
+    // nginx accepts the end of the connection as the end of a response. But a program that died must not appear to
+    // have finished.
     return this.#isOutputClosed;
   }
 
@@ -146,7 +146,7 @@ export class FastcgiReader implements ResponseReader {
     if (this.#output.hasMore) this.#refuseMore(bytes);
   }
 
-  /** nginx: what goes beyond `Content-Length` is left out. */
+  /** Logs data beyond `Content-Length`, which is left out as in nginx. */
   #refuseMore(bytes: Buffer): void {
     if (bytes.length === 0 || this.caller?.method === 'HEAD') return;
     this.caller?.note?.(
@@ -161,7 +161,7 @@ export class FastcgiReader implements ResponseReader {
     this.#isOutputClosed = true;
   }
 
-  /** The response has fewer bytes than it announced. */
+  /** Throws an `UpstreamFault` if the response has fewer bytes than it announced. */
   #checkWhole(what: 'stdout' | 'request'): void {
     if (this.#isWhole || this.#output.endsHere()) return;
     throw new UpstreamFault('error', `upstream prematurely closed FastCGI ${what} while ${READING}`);

@@ -3,7 +3,7 @@ const LONG = 128;
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-/** One parameter as it stands in records; a character is a byte. Strings are joined faster than buffers are filled. */
+/** Encodes one parameter; a character is a byte. Joining strings is faster than filling buffers. */
 export function paramText(name: string, value: string): string {
   const bytes = NOT_ASCII.test(value) ? Buffer.from(value).toString('latin1') : value;
   return lengthText(name.length) + lengthText(bytes.length) + name + bytes;

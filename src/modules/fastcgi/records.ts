@@ -8,7 +8,7 @@ export const HEADER_BYTES = 8;
 /** The largest content of a record that needs no padding. */
 const MOST_BYTES = 65_528;
 
-/** The only request of a connection at a time has this id. */
+/** The id of a request. A connection has one request at a time. */
 export const REQUEST_ID = 1;
 
 const RESPONDER = 1;
@@ -44,7 +44,7 @@ const STDIN_END = header(RECORD.STDIN, 0);
 
 /** The record that ends the parameters. */
 export const PARAMS_END = textOf(header(RECORD.PARAMS, 0));
-/** The same, for a request without a body. */
+/** The records that end the parameters and the empty body of a request. */
 export const REQUEST_END = PARAMS_END + textOf(STDIN_END);
 
 /** Returns the records of the parameters, as many as their length needs. */

@@ -6,7 +6,7 @@ import type { FastcgiConfig } from './config.ts';
 
 const SCRIPT = 'fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;';
 
-/** A location that passes requests to PHP: its pattern, its address or its parameters say so. */
+/** Tells whether a location passes requests to PHP, by its pattern, its address or its parameters. */
 function isForPhp(block: BlockView, node: DirectiveNode): boolean {
   const match = matchOf(block);
   const isNamed = match?.kind === 'regex' && /\\\.(?:\(\?:)?\(?ph/i.test(match.regex.pattern);
@@ -37,19 +37,19 @@ const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
   },
 };
 
-/** Whether the pattern of a location takes a path with a script that is no file; `^/index\.php(/|$)` takes one script only. */
+/** Tells whether the pattern matches paths of any script. `^/index\.php(/|$)` matches one script only. */
 function takesAnyScript(block: BlockView): boolean {
   const match = matchOf(block);
   return match?.kind === 'regex' && new RegExp(match.regex.source).test('/avatar.png/x.php');
 }
 
-/** A `try_files` in the block, or an `if` about files, lets only scripts pass that exist. */
+/** Tells whether `try_files`, or an `if` about files, passes only scripts that exist. */
 function testsFiles(block: BlockView): boolean {
   if (block.effective('try_files').length > 0) return true;
   return block.own('if').some(({ args }) => args.some(({ value }) => /^\(?!?-[fe]$/.test(value)));
 }
 
-/** The request does not choose the script. */
+/** Tells whether the configuration alone determines the script. */
 function namesFixedScript(config: CheckedModule<FastcgiConfig>, block: BlockView): boolean {
   const script = scriptFilename(config, block);
   return (
@@ -147,7 +147,7 @@ const fastcgiEmptyPathInfo: ModuleRule<FastcgiConfig> = {
   },
 };
 
-/** The pattern of the location does not end behind the script. */
+/** Tells whether the pattern of the location allows a path after the script. */
 function goesOn(block: BlockView): boolean {
   const match = matchOf(block);
   return match?.kind !== 'regex' || !/\.php\)?\$$/.test(match.regex.pattern);

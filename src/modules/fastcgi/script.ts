@@ -2,7 +2,7 @@ import type { VariableDefinition } from '../../contract/index.ts';
 import { compileRegex, type Exchange, stateKey } from '../../http/index.ts';
 import type { FastcgiConfig } from './config.ts';
 
-/** The path of a request, split into the name of a script and what follows it. */
+/** The path of a request, split into the name of a script and the path after it. */
 interface Script {
   readonly uri: string;
   readonly name: string;

@@ -12,8 +12,8 @@ export interface Boundary {
 }
 
 /**
- * Converts nested or disjoint stretches to boundaries; the innermost stretch decides. The first boundary is 0, and addresses
- * without a stretch have the value -1. `bits` is the length of an address.
+ * Converts nested or disjoint stretches to boundaries; the innermost stretch decides. The first boundary is 0, and
+ * addresses without a stretch have the value -1. `bits` is the length of an address.
  */
 export function boundariesOf(stretches: readonly Stretch[], bits: 32 | 128): readonly Boundary[] {
   const behindAll = 1n << BigInt(bits);
@@ -40,7 +40,7 @@ function outerFirst(a: Stretch, b: Stretch): number {
   return a.end > b.end ? -1 : 1;
 }
 
-/** Adds a boundary. It replaces an earlier one at the same address; one that changes nothing is left out. */
+/** Adds a boundary. It replaces an earlier one at the same address, and is left out if the value stays the same. */
 function mark(boundaries: Boundary[], { start, value }: Boundary): void {
   if (boundaries.at(-1)?.start === start) boundaries.pop();
   if (boundaries.at(-1)?.value !== value) boundaries.push({ start, value });
@@ -62,8 +62,9 @@ interface Conflict {
 const BLOCK = 0x1_0000;
 
 /**
- * The ranges of one `geo` block with `ranges`, each with the index of its value. As in nginx they are cut at every 65,536
- * addresses; within such a block, a range either lies inside an earlier one, which it splits, or is disjoint from all.
+ * The ranges of one `geo` block with `ranges`, each with the index of its value. As in nginx they are cut at every
+ * 65,536 addresses; within such a block, a range either lies inside an earlier one, which it splits, or is disjoint
+ * from all.
  */
 export class Ranges {
   readonly #blocks = new Map<number, Range[]>();
@@ -79,7 +80,7 @@ export class Ranges {
     return met;
   }
 
-  /** Removes a range; false if a part of it was not there. */
+  /** Removes a range; false if a part of it was missing. */
   delete(range: Omit<Range, 'value'>): boolean {
     let isComplete = true;
     for (const { start, end } of piecesOf({ ...range, value: 0 })) {

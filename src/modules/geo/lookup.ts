@@ -7,7 +7,7 @@ import { addressBytes, type ComplexValue, type Network } from '../../config/inde
 export interface Intervals<T extends number | string> {
   /** Ascending. */
   readonly starts: readonly T[];
-  /** For each start the index of its value; -1: none. */
+  /** For each start the index of its value; -1 for no value. */
   readonly values: readonly number[];
 }
 

@@ -73,7 +73,7 @@ class NetworkEntries implements Entries {
     return { v4: boundariesOf([...this.#v4.values()], 32), v6: boundariesOf([...this.#v6.values()], 128) };
   }
 
-  /** Adds a network; one that is already there gets the new value. */
+  /** Adds a network, or replaces the value of the same network. */
   #add(network: Network, name: Word, { value: text }: Word): void {
     const stretches = this.#of(network);
     const key = keyOf(network);
@@ -220,7 +220,7 @@ class GeoReader {
     };
   }
 
-  /** Reads a line of one word; false if there is no such parameter. */
+  /** Reads a line of one word; false if the parameter is unknown. */
   #flag(name: Word): boolean {
     if (name.value === 'proxy_recursive') this.#proxyRecursive = true;
     else if (name.value === 'volatile') this.#isVolatile = true;

@@ -12,7 +12,7 @@ export interface Database {
   readonly changedMs: number;
 }
 
-/** Reads a database, or returns why it cannot be read. */
+/** Reads a database, or returns the reason why it cannot be read. */
 export function openDatabase(file: string): Database | string {
   try {
     return { reader: readerOf(readFileSync(file)), changedMs: statSync(file).mtimeMs };
@@ -40,7 +40,7 @@ function readerOf(bytes: Buffer): Reader<Response> {
   return new Reader(bytes, { cache });
 }
 
-/** A database of one worker, which follows changes of its file. */
+/** A database of one worker, which is read again when its file changes. */
 export class GeoipDatabase {
   readonly #file: string;
   readonly #reloadMs: number;
@@ -83,7 +83,7 @@ export class GeoipDatabase {
     return String(Math.floor(ms / 1000));
   }
 
-  /** Looks for a newer file once per interval, while requests go on with the one that is open. */
+  /** Looks for a newer file once per interval; requests use the open one meanwhile. */
   #follow(): void {
     if (this.#reloadMs === 0 || Date.now() - this.#checkedMs < this.#reloadMs) return;
     this.#checkedMs = Date.now();
@@ -100,7 +100,7 @@ export class GeoipDatabase {
   }
 }
 
-/** Doubles of these databases; a whole one could not be told from an integer. */
+/** Fields that are doubles: JavaScript cannot distinguish a whole one from an integer. */
 const DOUBLES: ReadonlySet<string | undefined> = new Set(['latitude', 'longitude']);
 
 /** Returns the text of the value at a path, as the module for nginx prints it; `undefined` for maps and lists. */

@@ -9,11 +9,11 @@ export interface GeoipVariable {
   readonly name: string;
   /** A field of the database itself instead of an address. */
   readonly isMetadata: boolean;
-  /** The way to the value, through names of maps and indexes of lists. */
+  /** The path of the value: names in maps and indexes in lists. */
   readonly path: readonly string[];
   /** The address that is looked up; absent: the client's. */
   readonly source?: ComplexValue;
-  /** The value where the database has none. */
+  /** The value if the database has none. */
   readonly default?: string;
 }
 

@@ -13,7 +13,7 @@ const CODE = {
   UNAUTHENTICATED: 16,
 } as const;
 
-/** What a client of gRPC is told for an HTTP status of the gateway's own. */
+/** The gRPC codes of the gateway's own HTTP statuses. */
 const CODES: Readonly<Record<number, number>> = {
   400: CODE.INTERNAL,
   401: CODE.UNAUTHENTICATED,
@@ -32,8 +32,8 @@ const CODES: Readonly<Record<number, number>> = {
 };
 
 /**
- * Compiles what responds to errors that no `error_page` is for: to calls of gRPC with the code of the status, in a response that
- * is nothing but a head ("Trailers-Only"); to other requests with the built-in page.
+ * Compiles the responses to errors without an `error_page`. A gRPC call gets the code of the status, in a response that
+ * has only a head ("Trailers-Only"); other requests get the built-in page.
  */
 export function compileGrpcErrors(build: Build): Handler {
   build.needHeader('content-type');
@@ -51,7 +51,7 @@ export function compileGrpcErrors(build: Build): Handler {
   };
 }
 
-/** `application/grpc`, `application/grpc+proto` and so on. */
+/** Tells whether a request is a gRPC call: `application/grpc`, `application/grpc+proto` and so on. */
 function isCall(x: Exchange): boolean {
   return /^application\/grpc(?:$|[+;\s])/i.test(x.header('content-type') ?? '');
 }

@@ -14,7 +14,7 @@ import {
 import type { GrpcConfig } from './config.ts';
 import { SCHEMES } from './directives.ts';
 
-/** nginx hides these, besides `X-Accel-…` (ngx_http_grpc_hide_headers). */
+/** Headers that nginx hides, besides `X-Accel-…` (ngx_http_grpc_hide_headers). */
 const HIDDEN: readonly string[] = ['Date', 'Server'];
 
 /** The rules for passing requests on: messages go both ways as they come, and nothing is stored. */
@@ -28,7 +28,7 @@ export function streaming(config: GrpcConfig): GrpcConfig & ForwardingConfig {
   };
 }
 
-/** Compiles what gRPC brings along for a `grpc_pass`: HTTP/2 whose responses end in trailers. */
+/** Compiles the gRPC protocol of a `grpc_pass`: HTTP/2 whose responses end with trailers. */
 export function compileGrpc(
   pass: PassAddress,
   config: GrpcConfig & ForwardingConfig,
@@ -60,7 +60,7 @@ export function compileGrpc(
 /** Servers refuse clients that cannot read trailers (gRPC over HTTP/2, "Requests"). */
 const TRAILERS = [['te', 'trailers']] as const;
 
-/** A socket has no name (nginx). */
+/** Returns the `:authority`, which is `localhost` for a Unix socket (nginx). */
 function authorityOf(name: string): string {
   return name.startsWith('unix:') ? 'localhost' : name;
 }

@@ -36,7 +36,7 @@ function serversOf(config: CheckedModule<GrpcConfig>): readonly BlockView[] {
   return [...new Set(config.uses('listen').map(({ block }) => block))];
 }
 
-/** HTTP/2 is spoken on a port of the server: because of the server itself, or of another one with this port. */
+/** Tells whether a port of the server accepts HTTP/2, due to this server or to another one with the same port. */
 function isReachable(server: BlockView, servers: readonly BlockView[]): boolean {
   const own = server.own('listen');
   if (own.length === 0) return isOn(server);

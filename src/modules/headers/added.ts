@@ -54,7 +54,7 @@ export function isGood(x: Exchange): boolean {
   return GOOD_STATUSES.has(x.status);
 }
 
-/** Compiles the value of a header, which fits into one line; '' leaves the header out. */
+/** Compiles the value of a header as one line; the header is left out if it is ''. */
 function compileText(name: string, value: ComplexValue, build: Build): (x: Exchange) => string {
   const render = build.value(value);
   if (!isStored(value)) return (x) => cleanHeaderValue(render(x));
@@ -66,7 +66,7 @@ function compileText(name: string, value: ComplexValue, build: Build): (x: Excha
   };
 }
 
-/** Whether a value comes from Redis: changed by blanks it would be another one. */
+/** Tells whether a value comes from Redis. Blanks in place of bytes would make it another value. */
 function isStored({ parts }: ComplexValue): boolean {
   return parts.some(
     (part) => typeof part === 'object' && 'variable' in part && part.variable.startsWith('kv_'),

@@ -4,7 +4,7 @@ import type { Build } from '../../contract/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import { isGood } from './added.ts';
 
-/** When a response expires, in seconds. */
+/** The expiry of a response, in seconds. */
 type Expiry =
   | { readonly kind: 'off' | 'epoch' | 'max' }
   /** `daily`: this long after midnight, local time. */
@@ -22,7 +22,7 @@ export type Expires =
 const DAY_SECONDS = 86_400;
 const INVALID = '"expires" directive invalid value';
 
-/** Parses one text; a text as the result describes the fault (nginx: ngx_http_parse_expires). */
+/** Parses one text. Returns a text that describes the fault, if any (nginx: ngx_http_parse_expires). */
 export function parseExpiry(text: string, modified: boolean): Expiry | string {
   if (!modified && (text === 'epoch' || text === 'max' || text === 'off')) return { kind: text };
   const sign = /^[@+-]/.exec(text)?.[0] ?? '';
@@ -57,7 +57,7 @@ export const expires: ArgReader<Expires> = readers.words(
   },
 );
 
-/** Compiles the filter that sets `Expires` and `Cache-Control`; `undefined`: they are never set. */
+/** Compiles the filter that sets `Expires` and `Cache-Control`; `undefined` if they are never set. */
 export function compileExpires(config: Expires, build: Build): HeaderFilter | undefined {
   if ('fixed' in config) {
     const { fixed } = config;

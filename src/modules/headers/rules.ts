@@ -68,7 +68,7 @@ const headerContentType: Rule = {
     for (const { node, block } of config.uses('add_header')) {
       const [name, value] = node.args;
       if (name?.value.toLowerCase() !== 'content-type' || !value) continue;
-      // If that of the upstream is hidden, there is only one.
+      // If the header of the upstream is hidden, there is only one.
       const hidden = block.effective('proxy_hide_header');
       if (hidden.some(({ args }) => args[0]?.value.toLowerCase() === 'content-type')) continue;
       // A response without a body has no type.

@@ -5,7 +5,7 @@ import { healthCheck } from './read-check.ts';
 import { readMatch } from './read-match.ts';
 import { peerProbe, probeMatch, probeTime, probeUrl } from './read-probe.ts';
 
-/** Everything about health in one location or upstream. */
+/** The configuration of one location or upstream. */
 export interface HealthModuleConfig extends HealthConfig {
   readonly liveness?: true;
   readonly readiness?: true;
@@ -101,7 +101,7 @@ function settingsOf(directive: string, context: 'location' | 'upstream'): Rows<H
   return Object.fromEntries(rows) as Rows<HealthModuleConfig>;
 }
 
-/** Active checks, the probes of nginz, and the locations that show them. */
+/** Directives for active checks, the probes of nginz, and the locations that show their results. */
 export const directives: Rows<HealthModuleConfig> = {
   ...directivesFor<HealthModuleConfig>()({
     health_check: {

@@ -48,7 +48,7 @@ function compileContent(config: HealthModuleConfig, worker: WorkerScope, build: 
   return undefined;
 }
 
-/** Only operators read what names peers; balancers ask whether the gateway is alive and ready. */
+/** Compiles a guarded GET for operators: it names peers, unlike `liveness` and `readiness` for load balancers. */
 function onGuardedRead(
   { worker, build }: { readonly worker: WorkerScope; readonly build: Build },
   respond: (x: Exchange) => void,
@@ -71,7 +71,7 @@ const variable = (summary: string, read: (summary: HealthSummary) => number): Va
 
 const TOLD: ExplainedAction = { does: 'shows the health of the gateway', unknown: 'the results of probes' };
 
-/** Active checks of upstreams, probes of the service, and what shows them. The plan makes the checks; `src/health` runs them. */
+/** Active checks of upstreams, probes of the service, and their results. `src/health` runs the checks of the plan. */
 export const health = moduleFor<HealthModuleConfig>()<WorkerScope>({
   name: 'health',
   summary: 'Active checks of the servers of a group, and reports of their health.',

@@ -28,7 +28,7 @@ export const healthCheck: ArgReader<HealthCheck> = readers.words(
   },
 );
 
-/** In an `upstream` a single lost probe says little and has a short timeout; a location has the defaults of NGINX Plus. */
+/** A location has the defaults of NGINX Plus. In an `upstream` the timeout is short, and one failure does not count. */
 function defaultsIn({ block }: ReadScope): Settings {
   const isUpstream = block.context === 'upstream';
   return {
@@ -60,7 +60,7 @@ function setFlag(settings: Settings, name: string): boolean {
   return name === 'persistent' && (settings.persistent = true);
 }
 
-/** Sets a parameter; false if it does not exist or its value is invalid, or a text that says why it is refused. */
+/** Sets a parameter. Returns false if the name or the value is invalid, or the reason why it is refused. */
 function setParameter(settings: Settings, name: string, value: string): boolean | string {
   switch (name) {
     case 'interval':

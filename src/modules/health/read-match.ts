@@ -56,7 +56,7 @@ function readRange(word: Word, scope: ReadScope): StatusRange | undefined {
   return refuse(word, `invalid status "${word.value}"`, scope);
 }
 
-/** `~*` ignores case. */
+/** Operators; `~*` and `!~*` ignore case. */
 const OPERATORS: ReadonlySet<string> = new Set(['=', '!=', '~', '!~', '~*', '!~*']);
 
 /** `header name`, `header ! name`, `header name =|!=|~|!~ value`. */

@@ -27,7 +27,7 @@ const overlappingProbes: HealthRule = {
   },
 };
 
-/** A server with a name may have several addresses. */
+/** Tells whether the group has one server with one address. A name may have several. */
 function hasOneServer(block: BlockView): boolean {
   const [server, ...others] = block.own('server');
   const address = server?.args[0]?.value ?? '';

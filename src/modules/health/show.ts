@@ -21,7 +21,7 @@ function probeFields(result: CheckResult | undefined): Record<string, unknown> {
   };
 }
 
-/** Of several probes of the service, the first that fails is shown. */
+/** Returns the first probe of the service that fails, or the first of all. */
 function shownService({ services }: HealthSummary): CheckResult | undefined {
   return services.find((result) => !isHealthy(result)) ?? services[0];
 }

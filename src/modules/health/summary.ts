@@ -1,14 +1,14 @@
 import type { CheckResult, Health } from '../../health/index.ts';
 import type { Counters } from '../../zone/index.ts';
 
-/** What is known about the health of the service, its upstreams and their peers. */
+/** The health of the service, its upstreams and their peers. */
 export interface HealthSummary {
   readonly services: readonly CheckResult[];
   readonly upstreams: readonly CheckResult[];
   readonly peers: readonly CheckResult[];
 }
 
-/** Returns the results of all checks by what they are about. */
+/** Returns the results of all checks, grouped by their subject. */
 export function summaryOf(health: Health): HealthSummary {
   const all = health.results();
   return {
@@ -18,7 +18,7 @@ export function summaryOf(health: Health): HealthSummary {
   };
 }
 
-/** Unknown counts as healthy. */
+/** Tells whether a check is healthy; an unknown verdict counts as healthy. */
 export function isHealthy({ verdict }: CheckResult): boolean {
   return verdict !== 'unhealthy';
 }
@@ -34,7 +34,7 @@ interface BackendCounts {
   readonly failed: number;
 }
 
-/** Counts the servers with checks; where there are none, the targets of the service's probes. */
+/** Counts the servers with checks or, without such servers, the targets of the service's probes. */
 export function countBackends({ peers, services }: HealthSummary): BackendCounts {
   const byServer = new Map<string, boolean>();
   for (const result of peers.length > 0 ? peers : services) {

@@ -20,7 +20,7 @@ export interface RateZoneConfig {
   readonly key: ComplexValue;
   /** As it was written. */
   readonly keyText: string;
-  /** Absent: the zone is this gateway's alone. */
+  /** Absent: the zone is not shared. */
   readonly sharing?: ZoneSharing;
 }
 
@@ -28,7 +28,7 @@ export interface RateZoneConfig {
 export interface ZoneSharing {
   /** Absent: the only cluster of the configuration, if there is one. */
   readonly cluster?: string;
-  /** Nothing is taken from the limit before a request comes. */
+  /** The store is asked for every request, instead of once for several (a lease). */
   readonly isExact: boolean;
 }
 
@@ -141,7 +141,7 @@ const limit: ArgReader<RateLimitConfig> = readers.words(
   },
 );
 
-/** The name of a cluster is in any word but the first. */
+/** Any word but the first may give the name of a cluster. */
 const CLUSTER_NAMES = [1, 2, 3].flatMap((word) =>
   uses('cluster', { word, behind: ['cluster='], until: ':' }),
 );

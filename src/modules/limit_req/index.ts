@@ -18,7 +18,7 @@ interface OpenZone {
   readonly config: RateZoneConfig;
   readonly rates: RequestRates;
   readonly shared?: SharedZone;
-  /** In an explanation: the cluster whose gateways share it. */
+  /** In an explanation: the cluster whose gateways share the zone. */
   readonly sharedIn?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ interface CompiledLimit extends Omit<AnyLimit, 'key'> {
 type KeyedLimit = CompiledLimit & { readonly key: string };
 
 const LONGEST_KEY_BYTES = 65_535;
-/** `sync` of nginx Plus, which names none. */
+/** `sync` of nginx Plus, which names no cluster. */
 const ONLY_CLUSTER = { kind: 'only cluster', name: 'sync' } as const;
 const STATUS = stateKey<string>('limit_req_status');
 

@@ -4,7 +4,7 @@ import type { RequestRates } from '../../zone/index.ts';
 
 /** One request, in the unit of the rates and fills. */
 export const REQUEST = 1000;
-/** If the clock has gone back by more than this, it was set anew. */
+/** If the clock has gone back by more than this, it was set. */
 const CLOCK_SET_MS = -60_000;
 
 /** One request and one limit. */
@@ -28,14 +28,14 @@ export type Admission =
       readonly limit: RateLimit;
     }
   | { readonly verdict: 'rejected'; readonly excess: number; readonly limit: RateLimit }
-  /** The zone is too small for the key, its lock could not be taken, or the store of its cluster has not told. */
+  /** The zone is too small for the key, its lock could not be taken, or the store has not responded. */
   | { readonly verdict: 'failed'; readonly why: 'full' | 'busy' | 'lost'; readonly limit: RateLimit };
 
 export const PASSED: Admission = { verdict: 'passed' };
 
 /**
- * Counts a request if every limit allows it, and nowhere otherwise (nginx ngx_http_limit_req_handler). No two limits
- * have the same zone. The zones are locked together, so the result is exact over all threads.
+ * Counts a request in all limits if every limit allows it, and in none otherwise (nginx ngx_http_limit_req_handler). No
+ * two limits have the same zone. The zones are locked together, so the result is exact over all threads.
  */
 export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): Admission {
   const inOrder = limits.length > 1 ? limits.toSorted(byZone) : limits;
@@ -53,8 +53,8 @@ export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): 
 }
 
 /**
- * Counts a request that a shared bucket has let through: this one is then no emptier than that, and can go on in its
- * place. Not exact: it does nothing if the zone is busy or too small.
+ * Counts a request that a shared bucket has admitted: the fill of this bucket becomes at least that of the shared one,
+ * so that it can replace it. Not exact: it does nothing if the zone is busy or too small.
  */
 export function follow(limit: RateLimit, excess: number, nowMs: number = clockMs()): void {
   const { rates } = limit;
@@ -96,7 +96,7 @@ function decide(limits: readonly RateLimit[], nowMs: number): Admission {
   return longest;
 }
 
-/** How long a request waits that has filled the bucket so far; below 1: it does not. */
+/** Returns the delay of a request by the fill of the bucket; below 1: no delay. */
 export function delayMsOf({ delay, milliRequestsPerSecond }: RateLimit, excess: number): number {
   return Math.floor(((excess - delay) * 1000) / milliRequestsPerSecond);
 }

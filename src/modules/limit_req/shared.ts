@@ -7,26 +7,26 @@ export interface AnyLimit extends RateLimit {
   readonly shared?: SharedZone;
 }
 
-/** A zone whose counts are in the store of a cluster; those of its memory decide if the store does not tell. */
+/** A zone with its counts in the store of a cluster. The counts in memory decide if the store does not respond. */
 export interface SharedZone {
   readonly cluster: LimitingCluster;
   readonly isExact: boolean;
 }
 
-/** What is used of a cluster. */
+/** The part of a cluster that limits use. */
 interface LimitingCluster extends Pick<OpenCluster, 'liveNodes'> {
   readonly plan: { readonly limits: Pick<OpenCluster['plan']['limits'], 'fallback'> };
   readonly limits: Pick<OpenCluster['limits'], 'admit'>;
 }
 
-/** What falls back to the bucket of this gateway. */
+/** Fallbacks that use the bucket of this gateway. */
 const FOLLOWING: ReadonlySet<string> = new Set(['local', 'share']);
 
 type Delayed = Extract<Admission, { verdict: 'delayed' }>;
 
 /**
- * Counts a request in the shared buckets one after another, and then, if all of them have taken it, in those of this
- * gateway as `admit` does. What a shared bucket has counted stays counted, also if a later limit refuses the request.
+ * Counts a request in the shared buckets one after another, and then, if all of them allow it, in those of this gateway
+ * as `admit` does. The counts of shared buckets remain if a later limit refuses the request.
  */
 export async function admitShared(limits: readonly AnyLimit[]): Promise<Admission> {
   const local: RateLimit[] = [];
@@ -42,12 +42,12 @@ export async function admitShared(limits: readonly AnyLimit[]): Promise<Admissio
   return admission.verdict === 'passed' ? (longest ?? admission) : admission;
 }
 
-/** Of equal delays nginx reports the later limit. */
+/** Returns the longer delay; of equal delays nginx reports the later limit. */
 function longer(later: Delayed, earlier: Delayed | undefined): Delayed {
   return earlier && earlier.delayMs > later.delayMs ? earlier : later;
 }
 
-/** Returns the limit of this gateway, which decides if the store has not responded in time. */
+/** Returns the decision of the store, or the limit of this gateway if the store has not responded in time. */
 async function admitByStore(
   limit: AnyLimit,
   { cluster, isExact }: SharedZone,

@@ -63,7 +63,7 @@ class MapReader {
   readonly #prefixes: Keys = new Map();
   readonly #regexes: { regex: ReadRegex; value: number }[] = [];
   readonly #values: ComplexValue[] = [];
-  /** Many lines share few values. */
+  /** The indexes of the values: many lines share few values. */
   readonly #known = new Map<string, number>();
   #fallback: number | undefined = undefined;
   #hostnames = false;

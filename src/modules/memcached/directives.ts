@@ -16,7 +16,7 @@ const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_memcached_module#${name}`;
 const address = passAddress(SCHEMES, 0);
 
-/** The address, and the key, which the configuration has to `set`. */
+/** The address. The configuration has to `set` the key. */
 const pass: ArgReader<MemcachedPass> = readers.oneWord('address', (word: Word, scope: ReadScope) => {
   const read = address.read([word], scope);
   const key = scope.complexValue({ ...word, value: '$memcached_key' });

@@ -20,19 +20,19 @@ import { directives, SCHEMES } from './directives.ts';
 import { MemcachedReader } from './memcached-reader.ts';
 
 /** Bytes that would end the key or the command, and the one that marks them (nginx NGX_ESCAPE_MEMCACHED). */
-// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
 const UNSAFE = /[\0-\x20%]/g;
 
 function escaped(key: string): string {
   return key.replace(UNSAFE, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 }
 
-/** nginx serves ranges of values, although memcached knows none. */
+/** Serves ranges of values, as nginx does, although memcached has no ranges. */
 function rangesForced(own: MemcachedConfig): MemcachedConfig & ForwardingConfig {
   return { ...plainForwarding(own), forceRanges: true };
 }
 
-/** Compiles what memcached brings along: a command, and values whose type their path tells. */
+/** Compiles the memcached protocol. The type of a value follows from the path. */
 function compileMemcached(
   { address, key }: MemcachedPass,
   config: ForwardingConfig,
@@ -61,7 +61,7 @@ function compileCommand(key: MemcachedPass['key'], build: Build): HeadWriter<Tar
   };
 }
 
-/** Only GET and HEAD read a value. */
+/** Compiles the handler, which refuses all methods but GET and HEAD. */
 function onlyReads(handle: Handler, build: Build): Handler {
   const typeOf = build.contentType();
   return (x) => {

@@ -9,10 +9,10 @@ import {
 const EMPTY = Buffer.alloc(0);
 const LF = 10;
 const MISSED = 'END';
-/** What follows a value (memcached protocol.txt, "Retrieval command"). */
+/** The bytes after a value (memcached protocol.txt, "Retrieval command"). */
 const TRAILER = Buffer.from('\r\nEND\r\n');
 
-/** Reads responses to `get`: a value, or none. */
+/** Reads responses to `get`: a value or its absence. */
 export class MemcachedReader implements ResponseReader {
   readonly trailers = undefined;
   caller: Caller | undefined = undefined;

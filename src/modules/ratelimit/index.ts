@@ -102,19 +102,19 @@ const STATUS = 429;
 const LONGEST_KEY = 64;
 const TRUE = /^(?:1|true|yes|on)$/i;
 
-/** What was decided about a request. */
+/** The decision on a request. */
 interface Decision {
   readonly result: 'allow' | 'deny';
   readonly key: string;
   readonly source: 'ip' | 'variable';
   readonly cost: number;
-  /** Where it was counted. */
+  /** The location that counted the request. */
   readonly location: string;
 }
 
 const DECISION = stateKey<Decision>('ratelimit');
 
-/** Returns what a request is counted by and as, and whether it is counted. */
+/** Returns the key and the limit of a request, and whether it is skipped. */
 type Measure = (x: Exchange) => Omit<Decision, 'result' | 'location'> & { readonly isSkipped: boolean };
 
 function compileMeasure({ key, cost, skip }: RateLimitConfig, build: Build): Measure {
@@ -133,7 +133,7 @@ function compileMeasure({ key, cost, skip }: RateLimitConfig, build: Build): Mea
   };
 }
 
-/** Counts each request once per location. That is after the access phase, so that requests without access do not use up a rate. */
+/** Counts each request once per location, after the access phase, so that refused requests consume no rate. */
 function compileLimit(
   config: RateLimitConfig & { readonly rate: Rate },
   rates: RequestRates,

@@ -1,6 +1,6 @@
 import { monotonicMs, type RequestRates } from '../../zone/index.ts';
 
-/** How long requests of a key are counted together; it begins with the first of them. */
+/** The window in which the requests of a key are counted; it begins with the first of them. */
 const WINDOW_MS = 1000;
 
 /** A request to count. */
@@ -10,7 +10,7 @@ interface Demand {
   readonly limit: number;
 }
 
-/** Counts a request if the limit allows it. `full`: the memory has only keys whose second has not ended; `busy`: it is locked. */
+/** Counts a request if the limit allows it. `full`: the windows of all keys in memory last on; `busy`: it is locked. */
 export function take(
   rates: RequestRates,
   { key, cost, limit }: Demand,

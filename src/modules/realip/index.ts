@@ -78,7 +78,7 @@ const directives = directivesFor<RealIpConfig>()({
 /** Trusted proxies with their names resolved. */
 export type Trusted = readonly (Network | 'unix')[];
 
-/** How a list of addresses is evaluated. */
+/** The rules for evaluating a list of addresses. */
 interface ProxyTrust {
   readonly trusted: Trusted;
   readonly recursive: boolean;
@@ -113,7 +113,7 @@ function isSeparator(list: string, index: number): boolean {
   return list[index] === ' ' || list[index] === ',';
 }
 
-/** Tells whether an address is trusted. Clients of Unix sockets have none. */
+/** Tells whether an address is trusted. Clients of Unix sockets have no address. */
 function isTrusted(trusted: Trusted, address: string): boolean {
   const bytes = addressBytes(address);
   return trusted.some((who) => (who === 'unix' ? !bytes : bytes !== undefined && contains(who, bytes)));
@@ -173,7 +173,7 @@ function isNamed(proxy: Proxy): proxy is { readonly host: string } {
   return proxy !== 'unix' && 'host' in proxy;
 }
 
-/** Resolves a proxy; a name without addresses trusts nobody. */
+/** Resolves a proxy. Nobody is trusted for a name without addresses. */
 async function resolve(proxy: Proxy, { log }: WorkerScope): Promise<Trusted> {
   if (!isNamed(proxy)) return [proxy];
   try {

@@ -1,7 +1,7 @@
 import { parseNetwork } from '../../config/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
 
-/** Networks up to this size of mask count as all addresses: two halves cover everything. */
+/** Networks with masks up to this length count as all addresses: two halves cover everything. */
 const MAX_BITS = 1;
 
 const realipAny: Rule = {

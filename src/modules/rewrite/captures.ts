@@ -2,7 +2,7 @@ import type { ComplexValue, ReadRegex } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { encodeArgument, type Exchange, logContext, rewritePhaseOf } from '../../http/index.ts';
 
-/** What the steps of one block are compiled with. */
+/** The values that the steps of one block are compiled with. */
 export interface Compiling {
   readonly build: Build;
   /** `rewrite_log` */
@@ -13,9 +13,7 @@ export interface Compiling {
 
 type Text = (x: Exchange) => string;
 
-/**
- * Tells whether the path of the request was encoded: then captures of `$uri` may contain characters that are special in a URL.
- */
+/** Tells whether the path was encoded: then captures of `$uri` may contain characters that are special in a URL. */
 function isEncoded({ request: { requestUri } }: Exchange): boolean {
   const mark = requestUri.indexOf('?');
   const end = mark < 0 ? requestUri.length : mark;

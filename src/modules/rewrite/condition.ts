@@ -15,7 +15,7 @@ const TESTS: Readonly<Record<FileTest, (stats: Stats) => boolean>> = {
   x: (stats) => (stats.mode & OWNER_MAY_EXECUTE) !== 0,
 };
 
-/** Errors that only mean that there is no such file. */
+/** Errors that only mean that the file does not exist. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
 /** Compiles `-f`, `-d`, `-e` and `-x`. The test is synchronous: the result is nearly always in the system's cache. */

@@ -5,8 +5,9 @@ import { compileEscaping, compileMatch, type Compiling } from './captures.ts';
 const TWO_DIGITS = /^[\da-f]{2}$/i;
 
 /**
- * Unescapes the `Location` of a `rewrite` as nginx does: escapes of printable ASCII above `%` are decoded; others, and everything
- * behind the first `?`, stay. A `%` that begins no escape is removed (ngx_unescape_uri, NGX_UNESCAPE_REDIRECT).
+ * Unescapes the `Location` of a `rewrite` as nginx does: escapes of printable ASCII above `%` are decoded; other
+ * escapes and everything after the first `?` are kept. A `%` that begins no escape is removed (ngx_unescape_uri,
+ * NGX_UNESCAPE_REDIRECT).
  */
 function unescapeRedirect(target: string): string {
   if (!target.includes('%')) return target;

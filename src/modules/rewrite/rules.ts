@@ -33,10 +33,10 @@ const ifIsEvil: Rule = {
   },
 };
 
-/** What an `if` may set without changing how the location is served. */
+/** Directives that an `if` may set without changing how the location is served. */
 const ADDED: ReadonlySet<string> = new Set(['add_header', 'add_trailer', 'expires', 'etag']);
 
-/** The location has no other `if`, no `try_files`, and no headers that those of this block would replace. */
+/** Tells whether the location has no other `if`, no `try_files`, and no headers that this block would replace. */
 function losesNothing(block: BlockView): boolean {
   const { outer } = block;
   if (!outer || outer.own('if').length > 1 || outer.own('try_files').length > 0) return false;
@@ -46,7 +46,7 @@ function losesNothing(block: BlockView): boolean {
   return adds && !droppedIn(block, 'add_header');
 }
 
-/** The block responds at once or redirects the request, so nothing else of the location is used. */
+/** Tells whether the block responds or redirects the request, so that the rest of the location is not used. */
 function isLeft(block: BlockView): boolean {
   return block.own('return').length > 0 || block.own('rewrite').some(leaves);
 }
@@ -92,7 +92,7 @@ const nginxCvePattern: Rule = {
 
 const LEAK = 'CVE-2026-42945';
 
-/** A "?" in a replacement that does not end the rewriting: in nginx, the next one escapes its captures incorrectly. */
+/** Tells whether a replacement has a "?" and rewriting goes on: nginx then escapes the next captures incorrectly. */
 function leaks({ name, args: [, replacement, flag] }: DirectiveNode): boolean {
   return name.value === 'rewrite' && !flag && replacement?.value.includes('?') === true;
 }

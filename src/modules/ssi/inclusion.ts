@@ -1,13 +1,13 @@
 import { type Exchange, Handover } from '../../http/index.ts';
 import { SsiFault, textOf } from './values.ts';
 
-/** Where an `include` leads: a decoded path and its query. */
+/** The target of an `include`: a decoded path and its query. */
 interface IncludedUri {
   readonly uri: string;
   readonly args: string;
 }
 
-/** Reads the target of `include`: `%XX` of the path is decoded once; a `%3F` begins no query. */
+/** Reads the target of `include`: `%XX` in the path is decoded once; `%3F` does not begin a query. */
 export function includedUri(target: string, page: string): IncludedUri {
   const [path = '', args = ''] = splitQuery(target);
   const absolute = path.startsWith('/') ? path : page.slice(0, page.lastIndexOf('/') + 1) + path;
@@ -26,7 +26,7 @@ function splitQuery(target: string): readonly string[] {
   return at < 0 ? [target] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** A response that becomes a part of a page. It is asked for when it begins, and read as fast as the client takes it. */
+/** A response that becomes a part of a page. It is requested at `begin`, and read as fast as the client takes it. */
 export class Inclusion {
   readonly hasStub: boolean;
   readonly #x: Exchange;
@@ -59,7 +59,7 @@ export class Inclusion {
     yield* this.#response.pieces();
   }
 
-  /** Whether the stub is shown; known when all pieces are taken. */
+  /** True if the stub is shown; final when all pieces are taken. */
   get needsStub(): boolean {
     return this.hasStub && !this.#hasOutput;
   }
@@ -69,7 +69,7 @@ export class Inclusion {
   }
 }
 
-/** Keeps a response in memory for a variable; `undefined` if it is none of success. */
+/** Reads a response into memory for a variable; `undefined` unless the status is a success. */
 export async function includedText(x: Exchange, target: IncludedUri): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

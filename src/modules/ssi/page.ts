@@ -11,12 +11,12 @@ interface PageRules {
   readonly maxValueBytes: number;
 }
 
-/** What a page becomes: Latin-1 texts, and responses. */
+/** A part of the output: a Latin-1 text or a response. */
 type Output = string | Inclusion;
 
 const DEFAULT_MESSAGE = '[an error occurred while processing the directive]';
 
-/** So many responses of one page are asked for at once. */
+/** Maximum number of simultaneous subrequests of one page. */
 const MAX_PARALLEL = 50;
 /** A stub may include pages with stubs. */
 const MAX_STUBS = 10;
@@ -55,7 +55,7 @@ export class SsiPage implements BodyTransform {
   readonly #running = new Set<Inclusion>();
   #message = DEFAULT_MESSAGE;
   #encode = ENCODINGS['entity'] as (text: string) => string;
-  /** Where the page is in a condition. */
+  /** The state of the current condition. */
   #condition: 'none' | 'if' | 'else' = 'none';
   /** A branch of the condition has been taken. */
   #isChosen = false;
@@ -103,7 +103,7 @@ export class SsiPage implements BodyTransform {
     if (content.length <= this.#x.rules.maxKeptBytes) blocks.set(name, content);
   }
 
-  /** Leaves out commands of branches that are not taken; those in a block are kept with it. */
+  /** Tells whether a command is carried out: not in a branch that is not taken. In a block it is kept for later. */
   #isCarriedOut({ name, source }: SsiCommand): boolean {
     if (this.#block !== undefined) {
       if (name === 'endblock') return true;
@@ -158,7 +158,7 @@ export class SsiPage implements BodyTransform {
     if (name === 'endif') this.#isChosen = false;
   }
 
-  /** Shows the branch if its expression holds and none before was shown. */
+  /** Shows the branch if its expression is true and no earlier branch was shown. */
   #choose(given: Parameters): void {
     this.#isShown = !this.#isChosen && holds(given.get('expr') as string, this.#x, this.#valueOf);
     this.#isChosen ||= this.#isShown;
@@ -216,7 +216,7 @@ export class SsiPage implements BodyTransform {
   async *#flush(): AsyncIterable<Uint8Array> {
     let text = '';
     const waiting = this.#waiting.splice(0);
-    // They are asked for when this part of the page is read, so that it does not see what they set (nginx).
+    // They are requested after this part of the page is read, so variables that they set have no effect on it (nginx).
     const inclusions = waiting.filter((output) => typeof output !== 'string');
     for (const inclusion of inclusions.splice(0, MAX_PARALLEL)) this.#begin(inclusion);
     for (const output of waiting) {
@@ -235,7 +235,7 @@ export class SsiPage implements BodyTransform {
     if (text !== '') yield Buffer.from(text, 'latin1');
   }
 
-  /** The block that takes the place of an empty response or an error. */
+  /** Yields the block that replaces an empty response or an error. */
   async *#stub(inclusion: Inclusion): AsyncIterable<Uint8Array> {
     const name = this.#stubs.get(inclusion);
     this.#stubs.delete(inclusion);
@@ -258,7 +258,7 @@ function latin1(piece: Uint8Array): string {
   return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('latin1');
 }
 
-/** A file is waited for, as is a request with `wait="yes"`. */
+/** Tells whether the page waits for an inclusion: a file, or a request with `wait="yes"`. */
 function isWaited(given: Parameters): boolean {
   const wait = given.get('wait');
   if (given.has('file')) return true;
@@ -267,7 +267,7 @@ function isWaited(given: Parameters): boolean {
   return wait === 'yes';
 }
 
-/** Reads the parameters of a command; the first one of a name counts. */
+/** Reads the parameters of a command; of several with one name the first is used. */
 function parametersOf({ name, parameters }: SsiCommand): Parameters {
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!known) throw new SsiFault(`invalid SSI command: "${name}"`);
@@ -289,7 +289,7 @@ const ENTITIES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '
 /** The encodings of `echo` (nginx NGX_ESCAPE_HTML, ngx_escape_html). */
 const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   none: (text) => text,
-  // eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+  // eslint-disable-next-line no-control-regex -- it looks for control bytes
   url: (text) =>
     text.replaceAll(
       /[\0- "#%'<>\\^`{|}\x7f-\xff]/g,

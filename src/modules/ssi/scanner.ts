@@ -9,7 +9,7 @@ export interface SsiCommand {
   readonly source: string;
 }
 
-/** What a page consists of; texts are Latin-1, one character for each byte. */
+/** A part of a page; texts are Latin-1, one character for each byte. */
 export type SsiPart =
   | { readonly kind: 'text'; readonly text: string }
   | SsiCommand
@@ -21,13 +21,13 @@ const END = '-->';
 /** nginx: NGX_HTTP_SSI_COMMAND_LEN, NGX_HTTP_SSI_PARAM_LEN, NGX_HTTP_SSI_MAX_PARAMS. */
 const MAX_NAME = 31;
 const MAX_PARAMETERS = 16;
-/** A longer comment is no command, so that a page without its end takes no memory. */
+/** Longest command. A longer comment is text, so that one without an end takes no memory. */
 const MAX_COMMAND = 16_384;
 
 const NAME = /[^ \t\r\n=-]/;
 const BLANK = /[ \t\r\n]/;
 
-/** Finds the commands in a page that arrives in pieces; what may be a part of a command is kept until the next piece. */
+/** Finds the commands in a page that arrives in pieces. A possible beginning of one is kept until the next piece. */
 export class SsiScanner {
   readonly #maxValue: number;
   #kept = '';
@@ -69,7 +69,7 @@ function addText(parts: SsiPart[], text: string): void {
   if (text !== '') parts.push({ kind: 'text', text });
 }
 
-/** The number of characters at the end of the text that may begin a command. */
+/** Returns the number of characters at the end of the text that may begin a command. */
 function beginning(text: string, from: number): number {
   for (let length = Math.min(START.length - 1, text.length - from); length > 0; length--)
     if (text.endsWith(START.slice(0, length))) return length;
@@ -91,7 +91,7 @@ class CommandReader {
     this.#maxValue = maxValue;
   }
 
-  /** `undefined`: the command does not end in this text. */
+  /** Reads the command; `undefined` if it does not end in this text. */
   read(): { readonly part: SsiPart; readonly end: number } | undefined {
     this.#blanks();
     this.#name = this.#word().toLowerCase();
@@ -110,7 +110,7 @@ class CommandReader {
     }
   }
 
-  /** A parameter, a fault, or `undefined` if the text ends before it does. */
+  /** Reads a parameter. Returns a text for a fault, and `undefined` if the parameter does not end in this text. */
   #parameter(): [string, string] | string | undefined {
     const name = this.#word().toLowerCase();
     if (name.length > MAX_NAME) return `too long "${name}" parameter in "${this.#name}" SSI command`;
@@ -131,7 +131,7 @@ class CommandReader {
     return [name, value];
   }
 
-  /** The value up to its quote, with its backslashes. A value that is too long ends early. */
+  /** Reads the value up to its quote, with its backslashes. A value that is too long ends early. */
   #value(quote: string): string | undefined {
     const start = ++this.#at;
     for (; this.#at < this.#text.length; this.#at++) {
@@ -155,7 +155,7 @@ class CommandReader {
       : this.#fault(`unexpected "${rest}" in "${this.#name}" SSI command`);
   }
 
-  /** A fault reaches to the end of the comment. */
+  /** Returns a fault, which extends to the end of the comment. */
   #fault(fault: string): { part: SsiPart; end: number } | undefined {
     const found = this.#text.indexOf(END, this.#at);
     if (found < 0) return undefined;

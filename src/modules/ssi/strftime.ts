@@ -13,7 +13,7 @@ type Part = (time: ZonedTime) => string;
 
 const two: (value: number) => string = (value) => String(value).padStart(2, '0');
 
-/** A Date whose UTC fields are those of the zone. */
+/** Returns a Date whose UTC fields are those of the zone. */
 function fields({ date, isGmt }: ZonedTime): Date {
   return isGmt ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
 }
@@ -23,7 +23,7 @@ function dayOfYear(time: ZonedTime): number {
   return Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear(), 0, 1)) / 86_400_000);
 }
 
-/** Weeks of the year that begin on this day of the week (0: Sunday). */
+/** Returns the week of the year, with weeks that begin on `firstDay` (0: Sunday). */
 function week(time: ZonedTime, firstDay: number): number {
   return Math.floor((dayOfYear(time) + 7 - ((fields(time).getUTCDay() + 7 - firstDay) % 7)) / 7);
 }
@@ -87,7 +87,7 @@ const PARTS: Readonly<Record<string, Part | string>> = {
   z: zone,
 };
 
-/** Formats a time as strftime(3) does; a conversion that it does not have stays as it is. */
+/** Formats a time as strftime(3) does; unknown conversions are kept. */
 export function strftime(format: string, ms: number, isGmt: boolean): string {
   const time = { date: new Date(ms), isGmt };
   return format.replaceAll(/%[EO]?(.)/gs, (whole, letter: string) => {

@@ -5,13 +5,13 @@ import { compileRegex, type Exchange, type Getter, stateKey } from '../../http/i
 /** Thrown for a command that cannot be carried out; the message is for the error log. */
 export class SsiFault extends Error {}
 
-/** What the pages of one request share, those that are included too. */
+/** The values that the pages of one request share, included pages too. */
 interface SharedValues {
   /** Set by the `set` command and by `include … set`; texts are Latin-1. */
   readonly variables: Map<string, string>;
   /** The contents of `block` commands. */
   readonly blocks: Map<string, string>;
-  /** Of the last regular expression that matched. */
+  /** The captures of the last regular expression that matched. */
   captures: readonly (string | undefined)[];
 }
 
@@ -31,7 +31,7 @@ const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('la
 /** Returns the text of bytes in UTF-8. */
 export const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
 
-/** So many names and patterns of pages are kept compiled. */
+/** Maximum number of compiled names, and of compiled patterns. */
 const MAX_COMPILED = 1_000;
 
 /** Reads the variables of pages, whose names are known only when a page is served. */
@@ -45,7 +45,7 @@ export class PageVariables {
     build.needPeer();
   }
 
-  /** The value as Latin-1; `undefined` if there is no such variable, or it has no value. */
+  /** Returns the value as Latin-1; `undefined` if the variable does not exist or has no value. */
   get(x: Exchange, name: string): string | undefined {
     const { variables, captures } = sharedOf(x);
     if (/^\d$/.test(name)) return captures[Number(name)];
@@ -69,7 +69,7 @@ export class PageVariables {
   }
 }
 
-/** A backslash and what it stands before, or `$name`, `${name}`. */
+/** A backslash and the character after it, or `$name`, `${name}`. */
 const REFERENCE = /\\[^]|\$(?:\{\w*\}|\w*)/g;
 
 /** Puts the values of variables into a text and resolves its backslashes (nginx ngx_http_ssi_evaluate_string). */
@@ -111,7 +111,7 @@ interface MatchContext {
 
 function matches(right: string, given: string, { x, valueOf }: MatchContext): boolean {
   if (!right.endsWith('/')) throw new SsiFault(`invalid expression in "${right}"`);
-  // A `$` that begins no variable is the end of the text; nginx refuses it.
+  // A `$` without a variable name means the end of the text; nginx refuses it.
   const pattern = right
     .slice(1, -1)
     .replaceAll(
@@ -127,7 +127,7 @@ function matches(right: string, given: string, { x, valueOf }: MatchContext): bo
   return true;
 }
 
-/** Patterns come from pages: they are translated and bounded as those of the configuration are. */
+/** Compiles a pattern of a page. It is translated and bounded like a pattern of the configuration. */
 function patternOf(pattern: string): ReturnType<typeof compileRegex> {
   const known = patterns.get(pattern);
   if (known) return known;

@@ -18,7 +18,7 @@ export function dnText(name: string): string {
     .replace(BEYOND_ASCII, (characters) => escapeBytes(characters, '\\'));
 }
 
-/** Formats it in OpenSSL's old one-line form: `/C=DE/CN=a`. */
+/** Formats a distinguished name in OpenSSL's old one-line form: `/C=DE/CN=a`. */
 export function legacyDnText(name: string): string {
   const plain = attributesOf(name).map((line) =>
     line.replace(ESCAPE, (_, code: string) =>

@@ -51,8 +51,8 @@ const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', '
 const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
 
 /**
- * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain variables; other engines and
- * stores are not supported.
+ * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain variables; other
+ * engines and stores are not supported.
  */
 const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
   const value = word.value.replace(/^store:file:(\/\/)?/, '');
@@ -150,7 +150,7 @@ const command: ArgReader<readonly [string, string, FileName]> = readers.words(
 
 const source = (name: string): string => `nginx ngx_http_ssl_module#${name}`;
 
-/** nginx's TLS directives for servers. They need the node engine, which serves every TLS port. */
+/** nginx's TLS directives for servers. The node engine serves every TLS port. */
 export const directives = directivesFor<SslConfig>()({
   ssl: {
     contexts: HS,

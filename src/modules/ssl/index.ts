@@ -86,7 +86,7 @@ const variables: Variables = {
   ),
 };
 
-/** Compiles the names of the certificates and keys that have to be read in a handshake. */
+/** Compiles the names of certificates and keys that are read in a handshake. */
 function compilePairs(
   { certificates, keys }: Required<Pick<SslConfig, 'certificates' | 'keys'>>,
   build: Pick<Build, 'value'>,

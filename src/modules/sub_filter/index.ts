@@ -99,7 +99,7 @@ function changeValidators(x: Exchange, { lastModified }: Pick<SubFilterConfig, '
   x.response.removeHeader('ETag');
 }
 
-/** A 304 has no content type, so it matches `*` only. */
+/** Compiles the filter for a 304. It has no content type, so only `*` matches it. */
 function validatorsOfNothing(config: SubFilterConfig): HeaderFilter {
   return (x) => {
     if (x.status === 304) changeValidators(x, config);
@@ -144,7 +144,7 @@ function bytesText(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Patterns with variables need a new search for each combination of values; so many are kept. */
+/** Maximum number of searches that are kept: patterns with variables need one for each combination of values. */
 const KEPT_SEARCHES = 64;
 
 function keepSearches(): (patterns: readonly Pattern[]) => Search {

@@ -14,8 +14,9 @@ interface Occurrence {
 }
 
 /**
- * Finds the leftmost match of several patterns; at one position the pattern that was configured first. ASCII letters
- * match in both cases, other bytes exactly (nginx: ngx_tolower). Texts are Latin-1: one character is one byte.
+ * Finds the leftmost match of several patterns. Of matches with the same start, the pattern configured first is used.
+ * ASCII letters match in both cases, other bytes exactly (nginx: ngx_tolower). Texts are Latin-1: one character is one
+ * byte.
  */
 export class Search {
   readonly #patterns: readonly Pattern[];
@@ -55,7 +56,7 @@ export class Search {
   }
 }
 
-/** Converts ASCII letters to lower case, and no other letters of Latin-1. */
+/** Converts ASCII letters, but no other letters of Latin-1, to lower case. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -68,7 +69,7 @@ function source(text: string): string {
   );
 }
 
-/** How one response is changed. */
+/** The replacements in one response. */
 interface Replacement {
   readonly patterns: readonly Pattern[];
   /** Each pattern is replaced only once. */

@@ -22,7 +22,7 @@ const hash: ArgReader<Balancing> = readers.words(
   },
 );
 
-/** What a peer is chosen by with `random two`. */
+/** The criteria by which `random two` chooses a peer. */
 const SECOND_CHOICES: ReadonlyMap<string, 'least_conn' | MeasuredTime> = new Map([
   ['least_conn', 'least_conn'],
   ['least_time=header', 'header'],
@@ -63,7 +63,7 @@ const keepalive: ArgReader<number> = readers.words(
   },
 );
 
-/** The name of the cookie or header that a request is bound by. */
+/** Reads the name of the cookie or header that binds requests to peers. */
 function keyName(from: StickyKey['from']): ArgReader<StickyKey> {
   return readers.words({ syntax: 'name', min: 1, max: 1 }, ([name], { report }) => {
     const { value, span } = name as Word;
@@ -76,7 +76,7 @@ function keyName(from: StickyKey['from']): ArgReader<StickyKey> {
 /** nginx needs eight pages of memory for the peers. */
 const MIN_ZONE_BYTES = 8 * 4096;
 
-/** `zone name [size]`: only the size counts; without one it is 0. */
+/** `zone name [size]`. Only the size has an effect; it is 0 by default. */
 const zone: ArgReader<number> = readers.words(
   { syntax: 'name [size]', min: 1, max: 2 },
   ([name, size], { report }) => {

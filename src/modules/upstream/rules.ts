@@ -47,7 +47,7 @@ const nobodyServes: UpstreamRule = {
   *check(config): Iterable<Problem> {
     for (const block of config.blocks('upstream')) {
       const { servers = [], managed } = config.configIn(block);
-      // Others may take the place of the servers of a managed group.
+      // The servers of a managed group may be replaced at run time.
       if (managed || servers.length === 0 || servers.some(({ down, drain }) => !down && !drain)) continue;
       const at = config.nodesIn(block, 'servers')[0];
       if (at) yield { at, message: `no server of upstream "${nameOf(block)}" takes new requests` };
@@ -123,7 +123,7 @@ const slowStartNever: UpstreamRule = {
     text: 'upstream app { server 127.0.0.1:8001 slow_start=30s max_fails=2; server 127.0.0.1:8002; }',
   },
   *check(config): Iterable<Problem> {
-    // A check may stand in a location, or name the server.
+    // A check may be in a location, or name the server.
     if (config.uses('health_check', 'health_upstream_peer_probe').length > 0) return;
     for (const block of config.blocks('upstream')) {
       const { servers = [] } = config.configIn(block);
@@ -138,7 +138,7 @@ const slowStartNever: UpstreamRule = {
   },
 };
 
-/** What only `upstream_balancer_sticky_cookie` uses, and what `…_header` uses as well. */
+/** Options with the directives that use them: `upstream_balancer_sticky_cookie` alone, or `…_header` as well. */
 const KEY_OPTIONS = {
   upstream_balancer_fallback: ['cookie', 'header'],
   upstream_balancer_issue_cookie: ['cookie'],
@@ -209,7 +209,7 @@ const managedNoRoom: UpstreamRule = {
   },
 };
 
-/** Room for peers without a size of `zone`, and what a peer takes of it. */
+/** Maximum number of peers without a size of `zone`, and the bytes of the zone that a peer takes. */
 const DEFAULT_ROOM = 256;
 const ROOM_BYTES = 512;
 

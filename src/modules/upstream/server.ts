@@ -77,13 +77,13 @@ function readSettings(words: readonly Word[], scope: ReadScope): Settings | unde
   return settings;
 }
 
-/** Splits `name=value`, or gives a flag with an empty value. */
+/** Splits `name=value`; a flag has an empty value. */
 function splitParameter(text: string): [name: string, value: string] {
   const end = text.indexOf('=') + 1;
   return end === 0 ? [text, ''] : [text.slice(0, end), text.slice(end)];
 }
 
-/** Sets a parameter; false if it does not exist or its value is invalid. */
+/** Sets a parameter; false if its name or value is invalid. */
 function setParameter(settings: Settings, name: string, value: string): boolean {
   switch (name) {
     case 'weight=':
@@ -140,7 +140,7 @@ function setSlowStart(text: string, settings: Settings): boolean {
   return true;
 }
 
-/** nginx allows an empty name nowhere, and 32 bytes, as many as the default MD5 has. */
+/** Longest name in nginx, the length of the default MD5. */
 const MAX_ROUTE_BYTES = 32;
 
 function setRoute(text: string, settings: Settings): boolean {

@@ -32,7 +32,7 @@ function splitParameter(word: Word): { readonly name: string; readonly value: Wo
   return { name: word.value.slice(0, end), value: partOfWord(word, end + 1) };
 }
 
-/** Complains in nginx's words: `"sticky" directive …`. */
+/** Reports a fault in nginx's words: `"sticky" directive …`. */
 function complain(word: Word, message: string, { report, directive }: ReadScope): undefined {
   report.emerg(`"${directive}" directive ${message}`, word.span);
   return undefined;
@@ -65,7 +65,7 @@ function readCookie(words: readonly Word[], scope: ReadScope): Sticky | undefine
   return settings;
 }
 
-/** Sets a parameter of the cookie. Returns what is wrong with it. */
+/** Sets a parameter of the cookie. Returns the fault, if any. */
 function setCookieParameter(
   settings: CookieSettings,
   { name, value }: ReturnType<typeof splitParameter>,
@@ -159,7 +159,7 @@ function readLearn(words: readonly Word[], scope: ReadScope): Sticky | undefined
   };
 }
 
-/** Sets a parameter of `sticky learn`. Returns what is wrong with it. */
+/** Sets a parameter of `sticky learn`. Returns the fault, if any. */
 function setLearnParameter(
   settings: LearnSettings,
   { name, value }: ReturnType<typeof splitParameter>,

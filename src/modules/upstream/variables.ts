@@ -5,7 +5,7 @@ import { type CacheFacts, cacheFacts } from '../../cache/index.ts';
 type Variables = NonNullable<ModuleDefinition<UpstreamConfig>['variables']>;
 type Families = NonNullable<ModuleDefinition<UpstreamConfig>['families']>;
 
-/** One value per peer that was tried, joined as nginx joins them: `a, b : c`. */
+/** Defines a variable with one value per peer that was tried, joined as in nginx: `a, b : c`. */
 function ofTries(summary: string, show: (tried: Try) => string): VariableDefinition {
   return {
     summary,
@@ -98,7 +98,7 @@ function ofResponse(
   };
 }
 
-/** Blanks around the `=` do not count (nginx: ngx_http_parse_set_cookie_lines). */
+/** A name and a value; blanks around the `=` are ignored (nginx: ngx_http_parse_set_cookie_lines). */
 const PAIR = /^([^= ]+) *= *(.*)$/;
 
 function cookieOf({ responseHeaders }: UpstreamFacts, name: string): string | undefined {

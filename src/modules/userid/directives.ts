@@ -12,7 +12,7 @@ export interface UserIdConfig {
   readonly expires: number | 'max';
   /** As they are written in the cookie. */
   readonly flags: readonly string[];
-  /** The character that replaces the first `=` at the end of the cookie; '' for none. */
+  /** The character that replaces the first `=` at the end of the cookie; '' to replace nothing. */
   readonly mark: string;
   /** '' for none. */
   readonly p3p: string;
@@ -23,7 +23,7 @@ export interface UserIdConfig {
 const HSL = ['http', 'server', 'location'] as const;
 const FLAGS = ['secure', 'httponly', 'samesite=strict', 'samesite=lax', 'samesite=none'] as const;
 
-/** Reads a text, or a word that stands for none. */
+/** Reads a text, or the word that means an empty text. */
 const textOr = (none: string, syntax: string): ArgReader<string> =>
   readers.oneWord(`${syntax} | ${none}`, ({ value }) => (value === none ? '' : value));
 
@@ -49,7 +49,7 @@ const flags: ArgReader<readonly string[]> = readers.words(
       report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, FLAGS));
       return undefined;
     }
-    // They stand in the cookie in this order (nginx).
+    // The cookie has the flags in this order (nginx).
     return FLAGS.filter((flag) => words.some(({ value }) => value === flag));
   },
 );

@@ -34,7 +34,7 @@ export function userIdText(name: string, id: UserId): string {
   return `${name}=${words.join('')}`;
 }
 
-/** Tells whether there is an id: nginx ignores those whose last word is 0. */
+/** Tells whether an id is valid: nginx ignores ids whose last word is 0. */
 export function isId(id: UserId | undefined): id is UserId {
   return id !== undefined && id.readUInt32LE(12) !== 0;
 }
@@ -75,7 +75,7 @@ interface Visitor {
   /** The cookie of the request. */
   readonly cookie: string;
   readonly got: UserId | undefined;
-  /** The new id that the response sets; `undefined`: not decided yet, `null`: none. */
+  /** The new id that the response sets; `null` if it sets none, `undefined` until that is decided. */
   set: UserId | null | undefined;
   /** The cookie of the request is replaced by a new one. */
   isReset: boolean;

@@ -6,7 +6,7 @@ import { plainMember, type Source, unreadable } from './source.ts';
 
 const MAX_WEIGHT = 65_535;
 
-/** What is read of an instance in the response of `/v1/health/service/NAME`. */
+/** The fields of an instance in the response of `/v1/health/service/NAME` that gw reads. */
 interface Instance {
   readonly Node?: { readonly Address?: unknown };
   readonly Service?: {
@@ -47,7 +47,7 @@ function readInstances(text: string): readonly Member[] {
 
 function readInstance(instance: Instance | null, nth: number): Member {
   const { Address: own, Port: port, Weights: weights } = instance?.Service ?? {};
-  // A service without an address of its own has that of its node.
+  // A service without its own address has the address of its node.
   const address = own === '' || own === undefined ? instance?.Node?.Address : own;
   const isPort = Number.isInteger(port) && (port as number) >= 1 && (port as number) <= 65_535;
   if (typeof address !== 'string' || isIP(address) === 0 || !isPort)

@@ -2,7 +2,7 @@ import { type Endpoint, RedisClient, RedisRefused } from '../../../redis/index.t
 import { MemberFault, readMembers } from '../../../upstream/index.ts';
 import { MAX_SOURCE_BYTES, type Source, unreadable } from './source.ts';
 
-/** A server that does not respond leaves time for the others. */
+/** Connect timeout: it leaves time to ask the other servers. */
 const CONNECT_MS = 2000;
 /** The length of a reply and the line ends around it. */
 const FRAMING_BYTES = 32;
@@ -36,7 +36,7 @@ async function firstText(
   throw fault;
 }
 
-/** Reads a string over a connection of its own; `undefined`: there is no such key. Rejects with a `MemberFault`. */
+/** Reads a string over a new connection; `undefined` if the key does not exist. Rejects with a `MemberFault`. */
 async function getText(endpoint: Endpoint, key: string, signal: AbortSignal): Promise<string | undefined> {
   const limits = { connectTimeoutMs: CONNECT_MS, maxReplyBytes: MAX_SOURCE_BYTES + FRAMING_BYTES };
   const client = new RedisClient(endpoint, limits);
@@ -57,7 +57,7 @@ async function getText(endpoint: Endpoint, key: string, signal: AbortSignal): Pr
   }
 }
 
-/** The first word of a refusal tells what is wrong; the rest may repeat what was sent. */
+/** Returns the first word of an error reply, its code; the rest may contain the request. */
 function reasonOf(error: Error): string {
   if (!(error instanceof RedisRefused)) return error.message;
   return `it refuses "get": ${/^[A-Z]+\b/.exec(error.message)?.[0] ?? 'an error'}`;

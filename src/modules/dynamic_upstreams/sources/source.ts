@@ -1,10 +1,10 @@
 import { type Member, MEMBER_CODES, MemberFault } from '../../../upstream/index.ts';
 
-/** Where peers come from. */
+/** A source of peers. */
 export interface Source {
   /**
-   * Asks for the peers. `undefined`: they are the same as before. Rejects with a `MemberFault`. It ends by itself soon after
-   * the signal.
+   * Asks for the peers; `undefined` if they have not changed. Rejects with a `MemberFault`. Settles soon after the
+   * signal.
    */
   ask(signal: AbortSignal): Promise<FoundMembers | undefined>;
 }
@@ -12,14 +12,14 @@ export interface Source {
 /** The peers that a source gives. */
 interface FoundMembers {
   readonly members: readonly Member[];
-  /** Do not ask earlier: the records are valid as long. */
+  /** The time for which the records are valid and need not be asked for again. */
   readonly validMs?: number;
 }
 
-/** A response or a file of a source is not longer. */
+/** Longest response or file of a source. */
 export const MAX_SOURCE_BYTES = 1_048_576;
 
-/** Returns a peer with nothing but an address and what is given. */
+/** Returns a peer with an address, the given fields and defaults. */
 export function plainMember(address: string, given: Partial<Member> = {}): Member {
   return {
     weight: 1,
