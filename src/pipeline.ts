@@ -15,7 +15,7 @@ import {
   skippingAdvice,
 } from './config/index.ts';
 import type { ConfigText, CoreConfig, LoadFault, MasterScope, WorkerScope } from './contract/index.ts';
-import type { Account, Question } from './tools/explain/index.ts';
+import type { Account, ExplainQuery } from './tools/explain/index.ts';
 import { MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { beginReading } from './system/index.ts';
@@ -200,7 +200,7 @@ export async function ruleCatalogue(): Promise<Catalogue> {
  */
 export async function explain(
   { plan, tree, bound }: Pick<Loaded, 'plan' | 'tree' | 'bound'>,
-  question: Question,
+  question: ExplainQuery,
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');
   const explaining = await import('./tools/explain/index.ts');

@@ -9,7 +9,7 @@ import {
 } from '../../grammar/index.ts';
 import { chooseEntry, syntaxOf } from './choose-entry.ts';
 import { isNginxVariable, refusalOf } from './refusals.ts';
-import type { Entry, Registry } from './registry.ts';
+import type { DirectiveEntry, Registry } from './registry.ts';
 import type { AnyRow, ComplexValue, Context, ReadScope } from './row.ts';
 import {
   type Compat,
@@ -28,7 +28,7 @@ export interface BoundField {
   /** The directives that contributed, in file order. */
   readonly nodes: readonly DirectiveNode[];
   readonly value: unknown;
-  /** What gw does not support and the value depends on (`compat skip`): requests for which it counts get 501. */
+  /** What the value depends on and gw does not support (`compat skip`): requests that need the value get 501. */
   readonly missing?: string | undefined;
 }
 
@@ -76,7 +76,7 @@ interface BindOptions {
   readonly report: Report;
   readonly confDir: string;
   readonly prefix: string;
-  /** True: directives that are accepted without effect are reported as notices. */
+  /** True: directives without effect are reported as notices. */
   readonly advise?: boolean;
   readonly compat: Compat;
 }
@@ -100,7 +100,7 @@ type OwnFields = Map<string, Map<string, BoundField>>;
 /** The variables in the words of one directive. */
 interface DrawnVariables {
   readonly uses: VariableUse[];
-  /** Without those that it only assigns. */
+  /** Not those that it only assigns. */
   readonly defines: string[];
 }
 
@@ -112,7 +112,7 @@ class Binder {
   readonly #options: BindOptions;
   /** Variables of directives that gw does not support. */
   readonly #missing = new Set<string>();
-  /** Collected where something may be skipped. */
+  /** The directives that may have to be skipped. */
   readonly #placed: PlacedDirective[] = [];
 
   constructor(options: BindOptions) {
@@ -133,7 +133,7 @@ class Binder {
     return { ...opened, own, children };
   }
 
-  #directive(entry: Entry, placed: PlacedNode, own: OwnFields): BoundBlock | undefined {
+  #directive(entry: DirectiveEntry, placed: PlacedNode, own: OwnFields): BoundBlock | undefined {
     const { name, row } = entry;
     const { node, nth } = placed;
     const drawn: DrawnVariables = { uses: [], defines: [] };
@@ -156,7 +156,7 @@ class Binder {
   }
 
   #keep(
-    { name, owner, row }: Entry,
+    { name, owner, row }: DirectiveEntry,
     { value, node }: { value: unknown; node: DirectiveNode },
     own: OwnFields,
   ): void {
@@ -184,7 +184,7 @@ class Binder {
   }
 
   /** Reports the parameters without effect. */
-  #adviseOfParameters({ row: { ignores } }: Entry, { args }: DirectiveNode): void {
+  #adviseOfParameters({ row: { ignores } }: DirectiveEntry, { args }: DirectiveNode): void {
     if (!this.#options.advise || !ignores) return;
     for (const { value, span } of args) {
       const name = value.replace(/=.*$/s, '=').toLowerCase();
@@ -194,7 +194,7 @@ class Binder {
   }
 
   /** True if a directive that may occur once per block occurs again; the fault is reported. */
-  #isDuplicate({ name, row }: Entry, node: DirectiveNode, seen: Map<string, Span>): boolean {
+  #isDuplicate({ name, row }: DirectiveEntry, node: DirectiveNode, seen: Map<string, Span>): boolean {
     const first = seen.get(name);
     if (isRepeatable(row) || !first) {
       seen.set(name, node.name.span);
@@ -210,7 +210,7 @@ class Binder {
     const { value: name, span } = node.name;
     if (compat !== 'skip' || !refusalOf(name, context)) return;
     for (const variable of definedBySkipped(node)) {
-      // It would come before a family of the same name: `js_set $http_x_user` is not what the client sends.
+      // A skipped directive must not hide a family of variables: `js_set $http_x_user` is not what the client sends.
       if (registry.definesVariable(variable)) continue;
       this.#missing.add(variable);
       this.fixed.add(variable);
@@ -219,7 +219,7 @@ class Binder {
     if (isDecisive(name)) markSkipped(own, { name, span });
   }
 
-  /** Closes what depends on variables which gw does not have. */
+  /** Closes the directives that depend on variables that gw does not have. */
   skipDependents(): void {
     const { report, registry } = this.#options;
     const isKnown = (name: string): boolean => registry.hasVariable(name) || this.defined.has(name);
@@ -257,7 +257,7 @@ class Binder {
   }
 }
 
-/** Makes a block one whose requests are not served, because of a directive. */
+/** Marks a block, because of a directive in it: its requests are not served. */
 function markSkipped(own: OwnFields, { name, span }: VariableUse): void {
   const core = own.get('core') ?? new Map<string, BoundField>();
   own.set('core', core);
@@ -265,10 +265,10 @@ function markSkipped(own: OwnFields, { name, span }: VariableUse): void {
 }
 
 /**
- * Makes a field one that requests must not depend on. Where nothing inherits the field, or there is none, the block is not
- * served.
+ * Marks a field that depends on what gw does not support: requests must not depend on it. If the directive has no
+ * field, or its field is not inherited, the whole block is not served.
  */
-function closeField(own: OwnFields, { owner, row }: Entry, cause: VariableUse): void {
+function closeField(own: OwnFields, { owner, row }: DirectiveEntry, cause: VariableUse): void {
   const fields = own.get(owner);
   const field = row.into === undefined ? undefined : fields?.get(row.into);
   if (!fields || !field || owner === 'upstream') markSkipped(own, cause);

@@ -1,6 +1,6 @@
 import type { DirectiveNode, Fix, Report, Word } from '../../grammar/index.ts';
 import { nearest, renaming } from './nearest.ts';
-import type { Entry, Registry } from './registry.ts';
+import type { DirectiveEntry, Registry } from './registry.ts';
 import { refusalOf } from './refusals.ts';
 import type { AnyRow, Context } from './row.ts';
 import { canSkip, type Compat, consequenceOf } from './skipping.ts';
@@ -16,7 +16,7 @@ export function chooseEntry(
   node: DirectiveNode,
   context: Context,
   choosing: ChoiceOptions,
-): Entry | undefined {
+): DirectiveEntry | undefined {
   const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
@@ -84,7 +84,7 @@ function reportUnknown(
   });
 }
 
-function hasRightShape(node: DirectiveNode, { name, row }: Entry, report: Report): boolean {
+function hasRightShape(node: DirectiveNode, { name, row }: DirectiveEntry, report: Report): boolean {
   const takesBlock = 'opens' in row || 'data' in row;
   if (takesBlock && !node.block) {
     const hint = `syntax: ${syntaxOf(name, row)}`;

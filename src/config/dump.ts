@@ -35,7 +35,7 @@ export function dumpConfig(tree: ConfigTree, registry: Registry, prefix: string)
     .join('');
 }
 
-/** Each file of a configuration once, with secrets masked according to the rows. */
+/** Each file of a configuration once, with secrets masked as the rows say. */
 export function maskedFiles(tree: ConfigTree, registry: Registry): readonly { name: string; text: string }[] {
   const secrets = secretSpans(tree, registry);
   return tree.sources.map((source) => ({
@@ -74,11 +74,11 @@ function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>)
 
 const FLAG = /^(?:true|false|on|off|yes|no)$/i;
 const NUMBER = /^[+-]?\d{1,10}(?:\.\d{1,10})?$/;
-/** The last words of names of what is measured. Under any other name a number may be a PIN or a password. */
+/** The last words of names of measured things. Under any other name, a number may be a PIN or a password. */
 const MEASURED =
   /(?:^|[^a-z])(?:age|count|days|depth|exp|expiry|hours|level|limit|max|min|minutes|port|rows|seconds|size|timeout|ttl|version)$/;
 
-/** True for a value that can be no secret: a flag, or the number of something that the name says is measured. */
+/** True for a value that cannot be a secret: a flag, or a number under a name of something measured. */
 export function isPlainValue(name: string, value: string): boolean {
   if (isCredential(name)) return false;
   const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase();

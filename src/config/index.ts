@@ -27,7 +27,7 @@ export { hostOf, isLocal, isName } from './host.ts';
 export { oncePer } from './once-per.ts';
 export { nearest, renaming } from './nearest.ts';
 export { namePart, rolesOf } from './roles.ts';
-export { Registry, type Entry } from './registry.ts';
+export { Registry, type DirectiveEntry } from './registry.ts';
 export { resolve, type ResolvedConfig, type ResolvedConfigs } from './resolve.ts';
 export * as readers from './readers.ts';
 export {

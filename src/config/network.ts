@@ -44,7 +44,7 @@ export function networkText({ bytes, bits }: Network): string {
   return `${ipaddr.fromByteArray([...bytes]).toString()}/${bits}`;
 }
 
-/** Whether an address is in a network. An IPv4 address is never in an IPv6 network, and the other way round. */
+/** Returns whether an address is in a network. An IPv4 address is never in an IPv6 network, nor the reverse. */
 export function contains({ bytes, bits }: Network, address: readonly number[]): boolean {
   if (address.length !== bytes.length) return false;
   return bytes.every((byte, index) => byte === ((address[index] as number) & maskOf(bits, index)));

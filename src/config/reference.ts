@@ -1,5 +1,5 @@
 import { contextsText, syntaxOf } from './choose-entry.ts';
-import type { Entry, Registry } from './registry.ts';
+import type { DirectiveEntry, Registry } from './registry.ts';
 
 /** The facts about a directive that the reference, `gw why` and editors show. */
 export interface DirectiveFacts {
@@ -38,7 +38,7 @@ export function directiveFacts(registry: Registry): readonly DirectiveFacts[] {
 }
 
 /** The facts about one directive. */
-export function factsOf({ name, owner, row }: Entry, registry: Registry): DirectiveFacts {
+export function factsOf({ name, owner, row }: DirectiveEntry, registry: Registry): DirectiveFacts {
   const isBlock = 'opens' in row || 'data' in row;
   const fallback = defaultText(row);
   const nginx = nginxPage(row.source);
@@ -64,7 +64,7 @@ function nginxPage(source: string): string | undefined {
   return `https://nginx.org/en/docs/${page}.html#${directive}`;
 }
 
-function defaultText(row: Entry['row']): string | undefined {
+function defaultText(row: DirectiveEntry['row']): string | undefined {
   if ('defaultText' in row && row.defaultText !== undefined) return row.defaultText;
   if (!('default' in row) || row.default === undefined) return undefined;
   if (typeof row.default === 'boolean') return row.default ? 'on' : 'off';

@@ -7,7 +7,7 @@ interface Refusal {
   readonly reason?: string;
 }
 
-/** Directives of nginz that gw does not have, with what does their work. */
+/** Directives of nginz that gw does not have, each with gw's replacement. */
 const OF_NGINZ: readonly (readonly [RegExp, string])[] = [
   [/^redis2?_/, 'use kv_pass'],
   [/^pgrest(_|$)/, 'use dbrest_pass'],
@@ -86,7 +86,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Directives of the upstream_check module, of which one has the name of a block of gw. */
+/** Directives of the upstream_check module; one of them has the name of a block of gw. */
 const UPSTREAM_CHECK = {
   names: /^check_(http_|fastcgi_|keepalive_|shm_size$|status$)/,
   reason: 'it belongs to the upstream_check module: use health_check',
@@ -104,7 +104,7 @@ export function refusalOf(directive: string, context?: Context): Refusal | undef
   return reason === undefined ? undefined : { is: 'not supported', reason };
 }
 
-/** Whether nginx has a variable of this name. Variables that gw has are never looked up here. */
+/** True if nginx has a variable of this name. Not called for variables that gw has. */
 export function isNginxVariable(name: string): boolean {
   return NGINX_VARIABLES.test(name);
 }

@@ -3,7 +3,7 @@ import type { AnyRow, Context, Inherit, Rows } from './row.ts';
 /** The part of a module that the binder needs; the full definition is in `contract`. */
 interface DirectiveOwner {
   readonly name: string;
-  /** What the module is for, in one sentence. */
+  /** The purpose of the module, in one sentence. */
   readonly summary: string;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- modules of every config type
   readonly directives: Rows<any>;
@@ -14,7 +14,7 @@ interface DirectiveOwner {
 }
 
 /** A directive's row and its module. */
-export interface Entry {
+export interface DirectiveEntry {
   readonly name: string;
   readonly owner: string;
   readonly row: AnyRow;
@@ -32,16 +32,16 @@ export interface Field {
 
 /** All directives of all modules. A name may have several rows for different contexts (`server`). */
 export class Registry {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly DirectiveEntry[];
   /** The names of the modules. */
   readonly owners: readonly string[];
-  /** By module, what it is for. */
+  /** The purpose of each module, by name. */
   readonly summaries: ReadonlyMap<string, string>;
   /** By module, the fields that are not inherited unchanged by every block. */
   readonly narrowing: ReadonlyMap<string, readonly (readonly [name: string, field: Field])[]>;
   /** The contexts that a configuration can have: main, and those that rows open. */
   readonly contexts: ReadonlySet<Context>;
-  readonly #byName = new Map<string, Entry[]>();
+  readonly #byName = new Map<string, DirectiveEntry[]>();
   readonly #fields = new Map<string, Map<string, Field>>();
   readonly #variables: ReadonlySet<string>;
   readonly #families: readonly string[];
@@ -68,16 +68,16 @@ export class Registry {
     );
   }
 
-  named(name: string): readonly Entry[] {
+  named(name: string): readonly DirectiveEntry[] {
     return this.#byName.get(name) ?? [];
   }
 
-  /** Whether a module has the variable; the name is in lower case. */
+  /** True if a module has the variable, itself or by a family; the name is in lower case. */
   hasVariable(name: string): boolean {
     return this.definesVariable(name) || this.#families.some((prefix) => name.startsWith(prefix));
   }
 
-  /** Whether a module has a variable of just this name, which nothing else can set: `$uri`, and not `$http_x`. */
+  /** True if a module has a variable of exactly this name, such as `$uri`; `$http_x` belongs to a family. */
   definesVariable(name: string): boolean {
     return this.#variables.has(name);
   }
@@ -91,7 +91,7 @@ export class Registry {
     return this.#fields.get(owner) as Map<string, Field>;
   }
 
-  #add(entry: Entry): void {
+  #add(entry: DirectiveEntry): void {
     const { name, owner, row } = entry;
     this.#byName.set(name, [...this.named(name), entry]);
     if (row.into === undefined) return;

@@ -42,8 +42,8 @@ interface ResolveOptions {
 const NONE: readonly never[] = [];
 
 /**
- * Inherited configs without the fields that do not come down, for blocks that set nothing: all locations of a server share
- * the one without its `listen` and `server_name`.
+ * Inherited configs without the fields that are not inherited, for blocks that set nothing. All locations of a server
+ * share the one without its `listen` and `server_name`.
  */
 const narrowed = new WeakMap<ResolvedConfig, Map<boolean, ResolvedConfig>>();
 

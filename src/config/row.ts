@@ -73,7 +73,7 @@ export function shares(kind: NameKind, place: WordPart = {}): readonly [NameRole
   return [{ kind, as: 'shared', ...place }];
 }
 
-/** The role of a directive whose first word is a path, unless the word has another meaning: `off`, `syslog:…`. */
+/** The role of a directive whose first word is a path, unless that word is one of `off`, `syslog:…` and the like. */
 export function pathFrom(from: PathRole['from']): readonly [PathRole] {
   return [{ kind: 'path', from }];
 }
@@ -145,20 +145,21 @@ interface RowFacts {
   /** `nginx ngx_http_core_module#listen`, or `gw` for a directive of our own. */
   readonly source: string;
   /**
-   * The value, or the password in it, is never printed in `-T`, logs or the console. `value`: all words but the first, a
-   * name, and plain ones such as numbers. `named`: the same if the first word names a credential, else the password in it.
+   * The value, or the password in it, is never printed in `-T`, logs or the console. `value`: all words except the
+   * first (a name) and harmless ones such as numbers. `named`: the same if the first word names a credential, otherwise
+   * only a password in the value.
    */
   readonly secret?: 'whole' | 'password' | 'value' | 'named';
   /** The roles of its words: names that they define or use, paths. */
   readonly roles?: readonly WordRole[];
   /**
-   * Its values only tell something to people and to programs that watch: no response but for itself depends on them. With
-   * `compat skip` a variable that gw does not have is empty in them; where any other directive uses one, requests get 501.
+   * The values only inform people and monitoring: no other response depends on them. With `compat skip`, a variable
+   * that gw does not have is empty in them. If any other directive uses such a variable, requests get 501.
    */
   readonly tells?: true | ((args: readonly Word[]) => boolean);
   /**
-   * The parameters that are checked but have no effect, each with the reason why nothing is granted or let through by that. A
-   * name that ends in `=` has a value.
+   * The parameters that are checked but have no effect, each with the reason why that grants nothing. A name that ends
+   * in `=` has a value.
    */
   readonly ignores?: Readonly<Record<string, string>>;
 }
@@ -235,7 +236,7 @@ type OpeningStep<K, V> =
     : never;
 
 /**
- * A directive that is checked but has no effect. `accepted` says why nothing is granted or let through by that: what guards
+ * A directive that is checked but has no effect. `accepted` says why that grants nothing: a directive that protects
  * something is carried out or refused.
  */
 type AcceptedRow = RowFacts & {

@@ -3,18 +3,18 @@ import { namesOf } from './roles.ts';
 import type { AnyRow, Context } from './row.ts';
 
 /**
- * What happens to directives and variables that gw deliberately does not support: they refuse the configuration; they are left
- * out; or (`skip`) they are left out, and what depends on them is not served.
+ * How directives and variables that gw deliberately does not support are treated. `refuse`: they refuse the
+ * configuration. `ignore`: they are left out. `skip`: they are left out, and whatever depends on them is not served.
  */
 export type Compat = 'refuse' | 'ignore' | 'skip';
 
-/** What the configuration says with `compat`, which has to be known before any other directive is read. */
+/** Reads `compat`, which must be known before any other directive is read. */
 export function compatOf({ directives }: ConfigTree): Compat {
   const said = directives.find(({ name }) => name.value === 'compat')?.args[0]?.value;
   return said === 'skip' ? 'skip' : 'refuse';
 }
 
-/** The way out if what gw does not support is all that refuses a configuration. */
+/** Returns an advice if unsupported directives are the only faults of a configuration. */
 export function skippingAdvice({ faults }: Report): string | undefined {
   const refusing = faults.filter(({ severity }) => severity === 'emerg');
   const helps = refusing.length > 0 && refusing.every(({ rule }) => rule === 'unsupported-module');
@@ -23,15 +23,15 @@ export function skippingAdvice({ faults }: Report): string | undefined {
     : undefined;
 }
 
-/** A list of whole names; the parts of one line begin or end with the same words. */
+/** Matches whole names. The parts on one line have a common beginning or end. */
 const names = (...patterns: readonly string[]): RegExp => new RegExp(`^(?:${patterns.join('|')})$`);
 
 /** Blocks whose ports are not opened. */
 const OTHER_PORTS = names('stream', 'mail');
 
 /**
- * Directives that only measure, log or trace. A directive stands here if no request could get another response without it; all
- * that are not listed, here or below, decide.
+ * Directives that only measure, log or trace: without them, every request gets the same response. A directive that is
+ * listed neither here nor below decides about responses.
  */
 const TELLING = names(
   'status_zone|req_status|req_status_zone|mgmt|google_perftools_profiles',
@@ -43,8 +43,8 @@ const TELLING = names(
 );
 
 /**
- * Directives that set something up for others which are not there either, or define variables, whose uses are followed. They
- * have no effect of their own.
+ * Directives that only set something up for other unsupported directives, or define variables, whose uses are followed.
+ * They have no effect of their own.
  */
 const PREPARING = names(
   '(init|init_worker|exit_worker)_by_lua(_block|_file)?',
@@ -72,17 +72,17 @@ function isHarmless(directive: string): boolean {
 /** Contexts from which no location inherits. */
 const APART: ReadonlySet<Context> = new Set<Context>(['events', 'cluster', 'check']);
 
-/** Whether requests that depend on a directive can be kept from being served without it. */
+/** True if requests that depend on a directive can be kept from being served without it. */
 export function canSkip(directive: string, context: Context): boolean {
   return isHarmless(directive) || !APART.has(context);
 }
 
-/** Whether requests of the block with this directive must not be served. */
+/** True if requests of the block with this directive must not be served. */
 export function isDecisive(directive: string): boolean {
   return !isHarmless(directive);
 }
 
-/** What skipping a directive means for requests, as the end of a message. */
+/** Returns the consequence of skipping a directive for requests, as the end of a message. */
 export function consequenceOf(directive: string, context: Context): string {
   if (OTHER_PORTS.test(directive)) return 'its ports are not opened';
   if (isHarmless(directive)) return 'left out';
@@ -91,21 +91,21 @@ export function consequenceOf(directive: string, context: Context): string {
   return context === 'upstream' ? 'requests to this upstream get 501' : 'its requests get 501';
 }
 
-/** Headers of this kind of name by which browsers, caches and proxies are known to act. */
+/** Names of headers that browsers, caches or proxies act on. */
 const ACTING = /^x-(accel|cache|content|dns|download|frame|permitted|robots|sendfile|ua|webkit|xss)/i;
 
 /**
- * Whether a response header only tells something: one with a name of one's own, `X-…`. Others may keep a response from being
- * shared or shown (`Cache-Control`, `Content-Security-Policy`).
+ * True if a response header only informs: one of the form `X-…`, except the known ones above. Others may control
+ * whether a response is shared or shown (`Cache-Control`, `Content-Security-Policy`).
  */
 export function isTellingHeader(name: string): boolean {
   return /^x-/i.test(name) && !ACTING.test(name);
 }
 
-/** Directives whose first word is what is looked up. */
+/** Directives whose first word is the key to look up. */
 const KEYED = names('keyval', 'num_map');
 
-/** The variables that a directive of another module probably defines: its words that are nothing but a variable. */
+/** The variables that a directive of another module probably defines: its words that consist of a variable only. */
 export function definedBySkipped({ name, args }: DirectiveNode): readonly string[] {
   if (TELLING.test(name.value)) return [];
   const written = KEYED.test(name.value) ? args.slice(1) : args;
@@ -124,27 +124,27 @@ export interface PlacedDirective {
   readonly row: AnyRow;
   readonly context: Context;
   readonly uses: readonly VariableUse[];
-  /** Without those that it only assigns (`set`). */
+  /** Not those that it only assigns (`set`). */
   readonly defines: readonly string[];
-  /** Makes what the directive sets something that requests must not depend on; `cause` is shown. */
+  /** Makes sure that requests do not depend on the directive; messages name `cause`. */
   close(cause: VariableUse): void;
 }
 
 interface Missing {
-  /** Whether gw does not have the variable. */
+  /** True if gw does not have the variable. */
   isMissing(variable: string): boolean;
   readonly report: Report;
 }
 
-/** A name that a directive uses and that depends on what is missing. */
+/** A use of a name that depends on something unsupported. */
 interface MissingUse extends VariableUse {
   readonly kind: string;
 }
 
 /**
- * Closes what depends on variables that gw does not have, and reports each use. A variable, a zone or another name that is made
- * of such a variable counts as one, too. A directive of which nothing else is known decides; the rows of the few that do not
- * say so (`tells`).
+ * Closes the directives that depend on variables that gw does not have, and reports each use. A variable, a zone or
+ * another name that is made of such a variable counts as missing, too. Directives decide about responses unless their
+ * rows say otherwise (`tells`).
  */
 export function skipDependents(directives: readonly PlacedDirective[], missing: Missing): void {
   const made = new Set<string>();
@@ -179,7 +179,7 @@ function tells({ row, node: { args } }: PlacedDirective): boolean {
   return typeof row.tells === 'function' ? row.tells(args) : row.tells === true;
 }
 
-/** Closes a directive; gives the consequence for a message. */
+/** Closes a directive. Returns the consequence for a message. */
 function skipDependent(directive: PlacedDirective, use: MissingUse): string {
   const { node, context } = directive;
   if (tells(directive)) return 'it is empty';
@@ -197,7 +197,7 @@ function definedBy({ row, defines, node: { args } }: PlacedDirective): readonly 
   return [...defines.map((name) => `variable ${name}`), ...others.map(({ kind, name }) => `${kind} ${name}`)];
 }
 
-/** Whether a directive acts through the names alone that it defines, as those of `http` do (`map`, `limit_req_zone`). */
+/** True if a directive acts only through the names that it defines, as those of `http` do (`map`, `limit_req_zone`). */
 function definesOnly(directive: PlacedDirective): boolean {
   return directive.row.contexts.every((context) => context === 'http') && definedBy(directive).length > 0;
 }

@@ -12,12 +12,12 @@ import {
 } from './connection.ts';
 import { type ConnectionTarget, targetName } from './dsn.ts';
 
-/** Loads the driver, which only what connects to a server needs. */
+/** Loads the driver, which only modules with a database need. */
 export async function loadPg(): Promise<Pg> {
   return (await import('pg')).default;
 }
 
-/** Connects to the first host that answers and prepares the connection. Rejects with the error of the last attempt. */
+/** Connects to the first host that answers, and prepares the connection. Rejects with the error of the last attempt. */
 export async function connect(
   pg: Pg,
   target: ConnectionTarget,
@@ -44,7 +44,7 @@ export async function connect(
       lastError = hasTimedOut(error as Error) ? new ConnectTimeout(attempt, connectTimeoutMs, error) : error;
       sayWhatToDo(error as Error);
       if (!wasReached(error as NodeJS.ErrnoException)) unreachable = attempt;
-      // All sessions were terminated while this one was being prepared: one more attempt is made.
+      // All sessions were terminated while this one was being prepared: it is tried once more.
       if (isConnected && !hasLost) i -= 1;
       hasLost ||= isConnected;
     }
@@ -53,8 +53,8 @@ export async function connect(
 }
 
 /**
- * Calls `use` with a client. Rejects with a message of one line, without the password, if the server cannot be reached, and as
- * `use` does.
+ * Calls `use` with a client. If the server cannot be reached, rejects with a message of one line without the password;
+ * otherwise as `use` does.
  */
 export async function withClient<T>(
   target: ConnectionTarget,
@@ -70,7 +70,7 @@ export async function withClient<T>(
   }
 }
 
-/** Makes such a message of an error of `connect`. */
+/** Turns an error of `connect` into such a message, and throws it. */
 export function sayUnreachable(target: ConnectionTarget): (cause: Error) => never {
   return (cause) => {
     throw new Error(`cannot connect to "${targetName(target)}": ${publicMessage(cause, target)}`, { cause });
@@ -83,19 +83,19 @@ export function limitedQuery(text: string, timeoutMs: number, values: unknown[] 
   return limited;
 }
 
-/** What tells the process that runs a session, as `pid`. */
+/** Selects the id of the process that runs the session, as `pid`. */
 export const PID_SQL = 'select pg_catalog.pg_backend_pid()::text as pid';
 
 /**
- * Returns whether a connection pooler is in between, by the result of `PID_SQL`. It tells its clients a number of its own, and not
- * that of the process that happens to run their queries: PgBouncer in each of its modes, Supavisor, Odyssey, pgcat, the proxies of
- * hosted databases. Some of them keep sessions; the number does not tell.
+ * Returns whether a connection pooler is in between, by the result of `PID_SQL`. A pooler gives its clients an id of
+ * its own, not that of the process that runs their queries: PgBouncer in each of its modes, Supavisor, Odyssey, pgcat,
+ * the proxies of hosted databases. The id does not show whether the pooler keeps sessions.
  */
 export function isPooled({ processID }: WireClient, pid: string | undefined): boolean {
   return pid !== String(processID);
 }
 
-/** PgBouncer refuses parameters that it cannot keep apart; of those that gw sends it can only be this one. */
+/** PgBouncer refuses startup parameters that it does not track. Of those that gw sends, it can only be this one. */
 function sayWhatToDo(error: Error): void {
   if (error.message === 'unsupported startup parameter: options')
     error.message += '; leave "options" out of the connection string, or have the pooler ignore it';
@@ -115,7 +115,7 @@ function newClient(pg: Pg, target: ConnectionTarget, attempt: Attempt): WireClie
     ssl,
     user,
     database: target.database ?? user,
-    // A function keeps pg from reading the environment and ~/.pgpass when there is no password.
+    // Given as a function, so that pg does not read the environment and ~/.pgpass if there is no password.
     password: () => target.password ?? password,
     application_name: target.applicationName,
     connectionTimeoutMillis: target.connectTimeoutMs,

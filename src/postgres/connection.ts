@@ -34,15 +34,15 @@ export interface WireError extends Error {
   readonly routine?: string;
 }
 
-/** PostgreSQL has refused a statement, and rolled its transaction back. A session that ends says FATAL instead. */
+/** PostgreSQL has refused a statement and rolled back its transaction. (When a session ends, the severity is FATAL.) */
 export function isStatementError(error: unknown): error is WireError {
   return error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 }
 
-/** PostgreSQL does not translate these messages. Functions may use them, too (`raise`), which says nothing of this kind. */
+/** PostgreSQL does not translate these messages. Functions can raise the same text, so it alone proves nothing. */
 const LOST_OBJECT = /^(?:cache lookup failed for|could not open relation with OID) /;
 
-/** A statement met something that was dropped, and perhaps made anew, while it ran. Its transaction is rolled back. */
+/** A statement met an object that was dropped, and perhaps created again, meanwhile. Its transaction is rolled back. */
 export function hasLostObject({ code, message, routine }: Raised): boolean {
   return code === 'XX000' && routine !== 'exec_stmt_raise' && LOST_OBJECT.test(message);
 }
@@ -53,7 +53,7 @@ interface Raised {
   readonly routine?: string | undefined;
 }
 
-/** The first line of an error's message, without the passwords of the target. If all addresses of a host failed, there is only a code. */
+/** The first line of an error's message, without passwords. If all addresses of a host failed, there is only a code. */
 export function publicMessage(
   { message, code = '' }: NodeJS.ErrnoException,
   { hosts, password }: ConnectionTarget,
@@ -82,12 +82,12 @@ export async function connectionAttempts(target: ConnectionTarget): Promise<Atte
   });
 }
 
-/** Where to connect. */
+/** Returns the address to connect to. */
 export function addressOf({ host, address = host }: Host): string {
   return address;
 }
 
-/** The name that the certificate has to be for, where it is not the address of the connection. */
+/** Options with the name that the certificate must have, if that is not the address of the connection. */
 function certifiedName({ host, address }: Host): ConnectionOptions {
   if (address === undefined) return {};
   return isIP(host) === 0 ? { host, servername: host } : { host };

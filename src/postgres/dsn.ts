@@ -12,9 +12,9 @@ type SslMode = (typeof SSL_MODES)[number];
 export interface Host {
   readonly host: string;
   readonly port: number;
-  /** Where to connect instead (`hostaddr`); `host` is then the name in its certificate. */
+  /** The address to connect to instead (`hostaddr`); `host` is then the name in the server's certificate. */
   readonly address?: string;
-  /** From a password file; the `password` of the target goes before it. */
+  /** From a password file; the `password` of the target takes precedence. */
   readonly password?: string;
 }
 
@@ -40,7 +40,7 @@ export interface ConnectionTarget {
 /** A fault of a connection string: the message, its range in the text (UTF-16 offsets), and optionally a hint. */
 interface DsnFault {
   readonly message: string;
-  /** The message quotes nothing of the connection string. */
+  /** The message quotes no part of the connection string. */
   readonly isPublic?: true;
   readonly start: number;
   readonly end: number;
@@ -70,7 +70,7 @@ class DsnError extends Error implements DsnFault {
   }
 }
 
-/** A fault of a service, which `range` names. */
+/** A fault of a service; `range` is the place of its name. */
 class ServiceError extends DsnError {
   override readonly isPublic = true;
 }
@@ -266,7 +266,7 @@ const UNSUPPORTED = new Set(
   sslpassword sslsni tcp_user_timeout`.split(/\s+/),
 );
 
-/** The pairs of the service that is named, or that `PGSERVICE` names. Throws a `DsnError`. */
+/** Returns the pairs of the service that is named in the text or by `PGSERVICE`. Throws a `DsnError`. */
 function servicePairs(pairs: readonly DsnPair[], whole: Range, around: Surroundings): ServicePair[] {
   const last = (keyword: string): DsnPair | undefined => pairs.findLast((pair) => pair.keyword === keyword);
   const named = last('service');
@@ -371,7 +371,7 @@ function hostList({ hostNames, addresses, ports }: HostLists, blame: Range): Hos
   });
 }
 
-/** `hostaddr`: numeric addresses; an empty one leaves the place to `host`. */
+/** Reads `hostaddr`: numeric addresses. An empty one means the address of `host`. */
 function addressesIn(pair: DsnPair): string[] {
   const addresses = pair.value.split(',');
   if (addresses.every((address) => address === '' || isIP(address) !== 0)) return addresses;
@@ -399,12 +399,12 @@ function oneOf(allowed: readonly string[], pair: DsnPair): string {
   throw new DsnError(`invalid "${pair.keyword}"`, pair, `expected ${allowed.join(', ')}`);
 }
 
-/** What is read besides a connection string, and whom to tell about a password file that is ignored. */
+/** The surroundings, and a function that is told why a password file is ignored. */
 interface DsnSurroundings extends Surroundings {
   readonly warn: (message: string) => void;
 }
 
-/** Those of this process, which tells nobody. */
+/** Returns the surroundings of this process; ignored password files are not reported. */
 export function processSurroundings(): DsnSurroundings {
   return { env: process.env, home: homedir(), warn: () => undefined };
 }

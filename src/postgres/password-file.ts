@@ -4,7 +4,7 @@ import { readSmallFile } from './small-file.ts';
 /** The permissions of group and others. */
 const OTHERS = 0o077;
 
-/** What a password is looked up by. */
+/** The connection for which a password is looked up. */
 interface Login {
   readonly host: string;
   readonly port: number;
@@ -13,8 +13,8 @@ interface Login {
 }
 
 /**
- * Reads a password file (PostgreSQL documentation, "The Password File") and returns what looks passwords up in it. Without
- * a usable file there are none, as in libpq; `warn` is told why, in a message without secrets.
+ * Reads a password file (PostgreSQL documentation, "The Password File") and returns a function that looks up passwords
+ * in it. As in libpq, no password is found if the file cannot be used; `warn` gets the reason, without secrets.
  */
 export function readPasswordFile(
   path: string,
@@ -29,7 +29,7 @@ export function readPasswordFile(
   const entries = lines.flatMap((line) => (line.startsWith('#') ? [] : (entryOf(line) ?? [])));
   return ({ host, port, database, user }) => {
     const wanted = [host, String(port), database, user];
-    const fits = ({ fields }: Entry): boolean =>
+    const fits = ({ fields }: PasswordLine): boolean =>
       fields.every((field, i) => field === '*' || unescaped(field) === wanted[i]);
     return entries.find(fits)?.password;
   };
@@ -41,7 +41,7 @@ function refuseOpen({ mode }: Stats): string | undefined {
     : 'group or others may use it, its permissions should be 0600 or less';
 }
 
-interface Entry {
+interface PasswordLine {
   /** Host, port, database and user as they are written: an escaped `*` is no wildcard. */
   readonly fields: readonly string[];
   readonly password: string;
@@ -51,7 +51,7 @@ const FIELD = String.raw`((?:\\.|[^:\\])*):`;
 /** Only the first four fields end at a colon. */
 const ENTRY = new RegExp(`^${FIELD.repeat(4)}(.*)$`, 's');
 
-function entryOf(line: string): Entry | undefined {
+function entryOf(line: string): PasswordLine | undefined {
   const [, host, port, database, user, password] = ENTRY.exec(line) ?? [];
   if (password === undefined) return undefined;
   return { fields: [host, port, database, user] as string[], password: unescaped(password) };

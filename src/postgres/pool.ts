@@ -241,7 +241,7 @@ export class Pool<T extends object> {
     this.#discardAged();
   }
 
-  /** Whether a resource will be closed when it is released. */
+  /** Returns whether a resource is to be closed when it is released. */
   isAged(resource: T): boolean {
     return Date.now() - (this.#openedMs.get(resource) ?? Infinity) > this.#bounds.maxAgeMs;
   }
@@ -306,7 +306,7 @@ export class Pool<T extends object> {
     this.#awaitAge(resource);
   }
 
-  /** An idle resource is closed at its age, not only when somebody uses it again. */
+  /** Closes an idle resource when it reaches its age, not only when it is next used. */
   #awaitAge(resource: T): void {
     const agedMs = (this.#openedMs.get(resource) ?? 0) + this.#bounds.maxAgeMs + 1;
     if (agedMs >= this.#agedMs) return;

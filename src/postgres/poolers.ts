@@ -1,11 +1,11 @@
 import type { ConnectionTarget } from './dsn.ts';
 
-/** What the address of a server says about a pooler in front of it. */
+/** A pooler that the address of a server reveals. */
 export interface AddressedPooler {
   readonly name: string;
-  /** `port`: only the port says so, and nothing is known about how sessions are given out. */
+  /** `port`: only the port suggests it, and it is not known how the pooler assigns sessions. */
   readonly certainty: 'name' | 'port';
-  /** A client has a session of the server for itself. */
+  /** Each client has a session of the server to itself. */
   readonly keepsSessions: boolean;
   readonly knowsPreparedStatements: boolean;
 }
@@ -16,8 +16,8 @@ interface KnownAddress extends Omit<AddressedPooler, 'certainty'> {
 }
 
 /**
- * Hosted poolers by their addresses, as their documentation gives them. Amazon's proxy reserves a session for a client that listens
- * or prepares statements ("pinning"), and passes on no notifications.
+ * Hosted poolers by their addresses, as their documentation gives them. Amazon's proxy reserves a session for a client
+ * that listens or prepares statements ("pinning"), and forwards no notifications.
  */
 const KNOWN: readonly KnownAddress[] = [
   {
@@ -47,7 +47,7 @@ const KNOWN: readonly KnownAddress[] = [
   },
 ];
 
-/** The port that PgBouncer, Odyssey and pgcat have unless they are told otherwise. */
+/** The default port of PgBouncer, Odyssey and pgcat. */
 const POOLER_PORT = 6432;
 const BY_PORT: AddressedPooler = {
   name: `port ${POOLER_PORT}`,
@@ -56,7 +56,7 @@ const BY_PORT: AddressedPooler = {
   knowsPreparedStatements: false,
 };
 
-/** Returns the first pooler among the addresses of a target; `undefined` if none of them says that it is one. */
+/** Returns the first pooler among the addresses of a target; `undefined` if no address reveals one. */
 export function poolerAt({ hosts }: ConnectionTarget): AddressedPooler | undefined {
   for (const { host, port } of hosts) {
     const known = KNOWN.find((address) => address.host.test(host) && (address.port ?? port) === port);

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from './small-file.ts';
 
-/** What libpq takes from outside of a connection string. */
+/** The variables and directories that libpq uses besides a connection string. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The home directory of the account. */
   readonly home: string;
 }
 
-/** A setting of a service, and where it stands. */
+/** A setting of a service, and its place. */
 interface ServiceSetting {
   readonly keyword: string;
   readonly value: string;
@@ -17,7 +17,7 @@ interface ServiceSetting {
   readonly where: string;
 }
 
-/** A service cannot be used. The message names file and line, but nothing of the content, which may be secret. */
+/** A service cannot be used. The message names file and line, but quotes no content, which may be secret. */
 export class ServiceFault extends Error {}
 
 /** Directories of system-wide files in the usual builds of libpq. */

@@ -4,13 +4,13 @@ import { systemReason } from '../system/index.ts';
 const MOST_BYTES = 1_048_576;
 
 interface SmallFileRules {
-  /** What a fault calls the file. */
+  /** The name of the file in faults. */
   readonly name: string;
-  /** Another reason not to read it, by its attributes. */
+  /** Returns a reason not to read the file, by its attributes. */
   readonly refuse?: (stats: Stats) => string | undefined;
 }
 
-/** Reads a file of libpq, or tells why it is not read. */
+/** Reads a file of libpq, or returns the reason why it is not read. */
 export function readSmallFile(
   path: string,
   { name, refuse }: SmallFileRules,

@@ -6,22 +6,22 @@ export type RedisAddress =
   | ({ readonly kind: 'inet'; readonly host: string; readonly port: number } & Login)
   | ({ readonly kind: 'name'; readonly name: string } & Login);
 
-/** An address that a socket can be opened to; addresses of the host must satisfy `within`. */
+/** An address to which a socket can be opened. The addresses that the host resolves to must satisfy `within`. */
 export type Endpoint = (
   | Extract<RedisAddress, { readonly kind: 'unix' }>
   | (Extract<RedisAddress, { readonly kind: 'inet' }> & { readonly within?: AddressRule })
 ) &
   EndpointTls;
 
-/** How TLS is spoken to an endpoint with `tls`. Certificates and keys are texts in PEM. */
+/** The TLS settings of an endpoint with `tls`. Certificates and keys are texts in PEM. */
 export interface EndpointTls {
-  /** Whom the store's certificate must lead to; default: the authorities that Node.js knows. */
+  /** The authorities for the store's certificate; default: those of Node.js. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
   /** The name in the handshake and in the store's certificate; default: the host. */
   readonly servername?: string;
-  /** Whether the store's certificate is checked; default: true. */
+  /** False: the store's certificate is not checked. */
   readonly verify?: boolean;
 }
 
@@ -59,7 +59,7 @@ export function parseRedisAddress(text: string): RedisAddress | AddressFault {
   return parseHost(text, {});
 }
 
-/** Gives the text for logs, without the login. */
+/** Returns the address for logs, without the login. */
 export function redisLabel(address: RedisAddress): string {
   switch (address.kind) {
     case 'unix':
@@ -73,7 +73,7 @@ export function redisLabel(address: RedisAddress): string {
   }
 }
 
-/** Gives the endpoints of an address: those of its upstream block, else the host itself. */
+/** Returns the endpoints of an address: those of its upstream block, or the host itself. */
 export function endpointsOf(
   address: RedisAddress,
   upstream: (name: string) => readonly string[] | undefined,
@@ -109,11 +109,11 @@ function parseUrl(text: string): RedisAddress | AddressFault {
   });
 }
 
-/** Several servers that are one store. */
+/** Several servers that form one store. */
 interface ServerList {
   readonly servers: readonly { readonly kind: 'inet'; readonly host: string; readonly port: number }[];
   readonly login: Login;
-  /** What follows the servers, without its slash. */
+  /** The text after the servers, without its slash. */
   readonly path: string;
 }
 

@@ -7,8 +7,8 @@ import type { Endpoint } from './address.ts';
 export const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Opens a socket and starts to connect; `connected` is called when it can be used, after the TLS handshake if the endpoint uses
- * TLS.
+ * Opens a socket and starts to connect. `connected` is called when the socket can be used: after the TLS handshake, if
+ * the endpoint uses TLS.
  */
 export function dial(endpoint: Endpoint, connected: () => void): Socket {
   const to = endpoint.kind === 'unix' ? { path: endpoint.path } : inetOptions(endpoint);
@@ -27,7 +27,7 @@ function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 
   return { host, port, ...(within && { lookup: lookupWithin(within, port) }) };
 }
 
-/** Gives how TLS is spoken to an endpoint. */
+/** Returns the TLS options for an endpoint. */
 export function tlsOptions(endpoint: Endpoint): ConnectionOptions {
   const { ca, cert, key, verify } = endpoint;
   const name = endpoint.servername ?? (endpoint.kind === 'inet' ? endpoint.host : undefined);
@@ -39,12 +39,12 @@ export function tlsOptions(endpoint: Endpoint): ConnectionOptions {
     ...(name !== undefined && {
       checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
     }),
-    // An address is no name (RFC 6066, 3).
+    // An IP address is not sent as a server name (RFC 6066, 3).
     ...(name !== undefined && isIP(name) === 0 && { servername: name }),
   };
 }
 
-/** Gives a lookup function that fails unless all addresses of the host are allowed. Each lookup may give other addresses. */
+/** Returns a lookup function that fails unless all addresses of the host are allowed; they may change any time. */
 function lookupWithin(rule: AddressRule, port: number): LookupFunction {
   return (host, options, found) =>
     lookup(host, { ...options, all: true }, (error, addresses) => {

@@ -1,13 +1,13 @@
 /** Refusals of AUTH by a store without a password. */
 const NO_PASSWORD = /no password is set|without any password configured/;
-/** Refusals by a store that processes commands, but not yet, or not on this connection. */
+/** Refusals by a store that processes commands, but not yet or not on this connection. */
 const NOT_READY = /^(?:NOAUTH|LOADING|MASTERDOWN)\b/;
 /** Refusals by a store that does process commands. `max number of clients reached` is not one of them. */
 const ANSWERING = /^(?:NOAUTH|NOPERM|LOADING|BUSY|MASTERDOWN|MISCONF)\b/;
 
 /**
- * Gives the fault of a refused AUTH. A store without a password takes everybody, with whatever password. One without the command
- * repeats its arguments, or their start.
+ * Returns the fault of a refused AUTH, if it is one: a store without a password accepts any client. A store without the
+ * command repeats its arguments or their beginning, which must not be logged.
  */
 export function authFault(refusal: string, password: string): string | undefined {
   if (NO_PASSWORD.test(refusal)) return undefined;
@@ -16,7 +16,8 @@ export function authFault(refusal: string, password: string): string | undefined
 }
 
 /**
- * Gives the fault of a reply to PING, or of its refusal. With `onlyReady`, a store that cannot serve yet has one.
+ * Returns the fault of a reply to PING or of its refusal. With `onlyReady`, a store that cannot serve yet is at fault,
+ * too.
  */
 export function pingFault(
   reply: unknown,
@@ -29,7 +30,7 @@ export function pingFault(
   return isPong ? undefined : 'it does not answer PING with PONG';
 }
 
-/** Gives the reason of an error; if all addresses of a host failed, the error has only a code. */
+/** Returns the reason of an error. If all addresses of a host failed, the error has only a code. */
 export function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
   return message || code || name;
 }

@@ -8,24 +8,25 @@ import { type Bytes, MALFORMED } from './resp.ts';
 /** Any reply: bytes, an integer as text, nil, or a list; in a list, a refusal is an `Error`. */
 export type Reply = Buffer | string | null | readonly (Reply | Error)[];
 
-/** The store cannot be asked or has not answered in time. What was sent may have been executed. */
+/** The store cannot be reached or has not answered in time. A command that was sent may have been executed. */
 export class RedisLost extends Error {}
 
-/** The store refused a command; the message is its own. */
+/** The store refused a command; the message is that of the store. */
 export class RedisRefused extends Error {}
 
 interface ClientOptions {
   readonly connectTimeoutMs: number;
-  /** How long a connection that was accepted may be without a reply; default: `connectTimeoutMs`. */
+  /** Timeout of the login, after the connection was accepted; default: `connectTimeoutMs`. */
   readonly loginTimeoutMs?: number;
-  /** How long a command may be without any byte of a reply. Without it, those who ask wait until they close the client. */
+  /** Time for which a command may get no byte of a reply. If absent, commands wait until the client is closed. */
   readonly commandTimeoutMs?: number;
-  /** The connection is closed instead of reading a longer reply. */
+  /** The connection is closed when a reply is longer. */
   readonly maxReplyBytes: number;
   /** A store that loads its data, wants a login or has lost its primary counts as down. */
   readonly onlyReady?: boolean;
   /**
-   * The pause before an attempt to connect, from 1, if the one before took `tookMs`. Without it, a connection is not opened again.
+   * Returns the pause before an attempt to connect (from 1) after one that took `tookMs`. If absent, the connection is
+   * opened once.
    */
   readonly pauseMs?: (attempt: number, tookMs: number) => number;
 }
@@ -40,14 +41,14 @@ interface ClientOwner {
 /** Number of successive timeouts after which a connection is closed. */
 const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
-/** A reply of which some always arrives in time may take so long in all. */
+/** Total time for a reply whose bytes keep arriving in time. */
 const LONGEST_REPLY_MS = 60_000;
-/** Commands that timed out count until the connection is closed. */
+/** Number of commands under way; those that timed out count until the connection is closed. */
 const MAX_IN_FLIGHT = 1_000;
-/** As many failures make an interval that spares a store which has other things to do. */
+/** Counts as this many failures, so that a store that cannot serve yet is not asked again at once. */
 const SOME_FAILURES = 3;
 
-/** Nothing is queued, and nothing is sent twice. */
+/** No command waits for a connection, and none is sent twice. */
 const NOTHING_TWICE = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
@@ -55,19 +56,20 @@ const NOTHING_TWICE = {
   maxRetriesPerRequest: 0,
 } as const;
 /**
- * Version 2 of the protocol, integers as text, and no commands of ioredis' own: its login goes on in database 0 if another one is
- * refused.
+ * Version 2 of the protocol, and integers as text. ioredis sends no commands of its own: if it cannot select the
+ * database, it goes on in database 0.
  */
 const PLAIN = { protocol: 2, stringNumbers: true, enableReadyCheck: false, disableClientInfo: true } as const;
 
 /**
- * A connection of ioredis to Redis or Valkey, on which commands are promises. It counts as up after a reply to PING: that it was
- * accepted proves little, since the kernel also accepts for a server that hangs. While it is down, commands are rejected at once.
+ * A connection of ioredis to Redis or Valkey, on which commands are promises. It is up after a reply to PING: being
+ * accepted proves little, since the kernel also accepts connections for a process that hangs. While it is down,
+ * commands are rejected at once.
  */
 export class RedisClient {
   readonly label: string;
   isUp = false;
-  /** No attempt to connect has ended yet, nor taken too long. */
+  /** The first attempt to connect has neither ended nor taken too long. */
   isNew = true;
   readonly #endpoint: Endpoint;
   readonly #options: ClientOptions;
@@ -75,13 +77,13 @@ export class RedisClient {
   /** ioredis is loaded by the first client: a gateway without a cluster or a source in Redis does not need it. */
   readonly #loading: Promise<void>;
   #redis: Redis | undefined;
-  /** Those who wait until it is up, or until it is certain that it is not. */
+  /** Calls of `ready` that wait until the connection is up, or certainly not. */
   readonly #waiting = new Set<(fault?: RedisLost) => void>();
   /** Number of commands that ioredis expects replies to. */
   #inFlight = 0;
-  /** How much has arrived since the connection was first opened. */
+  /** Number of bytes received since the connection was first opened. */
   #receivedBytes = 0;
-  /** What had arrived when it was to be opened again last. */
+  /** The same number at the last call of `renew`. */
   #renewedAtBytes = 0;
   #frames: ReplyFrames | undefined;
   #reason = 'not connected yet';
@@ -94,7 +96,7 @@ export class RedisClient {
   #failures = 0;
   #login: NodeJS.Timeout | undefined;
   #timeouts = 0;
-  /** Since when the store is silent: when the oldest pending command was sent, or the last reply came (`performance.now()`). */
+  /** Start of the silence: when the oldest pending command was sent, or the last reply came (`performance.now()`). */
   #silentSinceMs = 0;
 
   constructor(endpoint: Endpoint, options: ClientOptions, owner: ClientOwner = {}) {
@@ -106,8 +108,8 @@ export class RedisClient {
   }
 
   /**
-   * Resolves when it is up. Rejects with `RedisLost` if the first attempt to connect fails, or takes longer than `withinMs`; and at
-   * once if it was lost since.
+   * Resolves when the connection is up. Rejects with `RedisLost` if the first attempt to connect fails or takes longer
+   * than `withinMs`; at once if the connection was lost after that.
    */
   async ready(withinMs?: number): Promise<void> {
     await this.#loading;
@@ -129,14 +131,14 @@ export class RedisClient {
     });
   }
 
-  /** Sends a command, which the store may hold back for `waitMs`. Rejects with `RedisLost` or `RedisRefused`. */
+  /** Sends a command; the store may wait for `waitMs` before it replies. Rejects with `RedisLost` or `RedisRefused`. */
   ask(name: string, args: readonly Bytes[], waitMs = 0): Promise<Reply> {
     return new Promise((resolve, reject) => {
       if (!this.isUp) return reject(new RedisLost(this.#reason));
       if (this.#inFlight >= MAX_IN_FLIGHT) return reject(new RedisLost('too many commands wait'));
       const arrived = this.#expect(waitMs, (reason) => {
         reject(new RedisLost(reason));
-        // A store that holds a command back sends nothing else either.
+        // The store sends no other reply either while a command waits.
         if (waitMs > 0) this.drop(reason);
         else this.#timedOut();
       });
@@ -149,7 +151,7 @@ export class RedisClient {
     if (this.isUp) this.#drop(reason);
   }
 
-  /** Closes the connection and opens it again after an interval: the store cannot serve yet. */
+  /** Closes the connection and opens it again after a longer pause, since the store cannot serve yet. */
   standBack(reason: string): void {
     if (this.isUp) this.#failures = SOME_FAILURES;
     this.drop(reason);
@@ -213,7 +215,7 @@ export class RedisClient {
       password
         ? this.#send('auth', login).then(none, ({ message }: Error) => authFault(message, password))
         : undefined,
-      // ioredis would repeat "select" by itself, in front of the login.
+      // If ioredis sent SELECT itself, it would do so before the login.
       db ? this.#send('SELECT', [String(db)]).then(none, ({ message }: Error) => message) : undefined,
       this.#send('ping', []).then(
         (reply) => pingFault(reply, undefined),
@@ -225,7 +227,7 @@ export class RedisClient {
     else if (this.#isLive) this.#goUp();
   }
 
-  /** Follows the replies before ioredis decodes them. */
+  /** Checks the replies before ioredis decodes them. */
   #watch(): void {
     const { stream } = this.#redis as Redis;
     const [decode] = stream.listeners('data') as ((chunk: Buffer) => void)[];
@@ -255,13 +257,13 @@ export class RedisClient {
     this.#redis?.disconnect(true);
   }
 
-  /** Those of sockets have a code; the others are of ioredis and may quote a reply. */
+  /** Errors of the socket have a code. Others come from ioredis and may quote a reply. */
   #failed(error: NodeJS.ErrnoException): void {
     if (error.code === undefined) this.#drop(MALFORMED);
     else this.#lost(reasonOf(error));
   }
 
-  /** The first fault is the reason; the owner is told of it once. */
+  /** The first fault of an attempt is the reason. The owner is told once. */
   #lost(reason: string): void {
     if (!this.#isLive) return;
     this.#isLive = false;
@@ -278,7 +280,7 @@ export class RedisClient {
     for (const settle of this.#waiting) settle(fault);
   }
 
-  /** ioredis rejects what is in flight when the connection is closed. */
+  /** When the connection is closed, ioredis rejects the commands under way. */
   async #send(name: string, args: readonly Bytes[]): Promise<Reply> {
     if (this.#inFlight++ === 0) this.#silentSinceMs = performance.now();
     try {
@@ -294,8 +296,8 @@ export class RedisClient {
   }
 
   /**
-   * Calls `late` once nothing has arrived for the time of a command: a large reply takes longer on a slow line. Returns the function
-   * that ends it.
+   * Calls `late` when no byte has arrived for the time of a command; a large reply may take longer on a slow
+   * connection. Returns the function that ends this.
    */
   #expect(waitMs: number, late: (reason: string) => void): () => void {
     const { commandTimeoutMs } = this.#options;

@@ -5,16 +5,16 @@ import { authFault, pingFault, reasonOf } from './login.ts';
 import { type Bytes, type FlatReply, type Push, ReplyError, RespReader, RespWriter } from './resp.ts';
 
 /**
- * The pause before an attempt to connect, from 1: a broken connection is restored at once, and failed attempts are repeated at
- * growing intervals.
+ * Returns the pause before an attempt to connect (from 1). A broken connection is restored at once; failed attempts are
+ * repeated at growing intervals.
  */
 const pauseMs = (attempt: number): number => Math.min(50 * (attempt - 1), 500);
 
 interface ConnectionOptions {
-  /** Gives the time of `performance.now()`, perhaps of the last turn of the event loop. */
+  /** Returns the time of `performance.now()`, perhaps as of the last turn of the event loop. */
   readonly clock: { nowMs(): number };
   readonly connectTimeoutMs: number;
-  /** A connection is closed instead of buffering a longer reply. */
+  /** The connection is closed when a reply is longer. */
   readonly maxReplyBytes: number;
 }
 
@@ -24,9 +24,9 @@ export interface ConnectionOwner {
   up(connection: RedisConnection): void;
   /** An attempt to connect failed, or the connection broke. It reconnects by itself. */
   down(connection: RedisConnection, reason: string): void;
-  /** Receives what no command asked for, as the messages of subscriptions in version 2 of the protocol; else it is a fault. */
+  /** Receives replies that no command asked for, such as messages of RESP2 subscriptions. If absent: faults. */
   unasked?(reply: FlatReply | ReplyError): void;
-  /** Receives messages that no command asked for; with it, the connection understands version 3 of the protocol. */
+  /** Receives messages that no command asked for. If present, the connection also understands RESP3. */
   pushed?(push: Push): void;
 }
 
@@ -48,16 +48,16 @@ const MAX_TIMEOUTS = 3;
 const MAX_SILENCE_MS = 2_000;
 
 /**
- * One connection to Redis or Valkey, which always reconnects. It counts as up after a reply to PING: that it was accepted proves
- * little, since the kernel also accepts for a server that hangs. Nothing is queued and nothing is sent twice. Replies come in the
- * order of the requests.
+ * One connection to Redis or Valkey, which always reconnects. It is up after a reply to PING: being accepted proves
+ * little, since the kernel also accepts connections for a process that hangs. No command waits for a connection, and
+ * none is sent twice. Replies come in the order of the requests.
  */
 export class RedisConnection {
   readonly label: string;
   up = false;
   /**
-   * True until the first attempt to connect has ended, and again for a while after the connection broke: waiting is worthwhile.
-   * False after the connection was closed for its silence.
+   * True until the first attempt to connect has ended, and for a while after the connection broke: waiting may help.
+   * False after the connection was closed because of silence.
    */
   opening = true;
   inFlight = 0;
@@ -83,10 +83,7 @@ export class RedisConnection {
   /** The first request that has not been written yet. */
   #unwritten: Request | undefined;
   #timeouts = 0;
-  /**
-   * Time since when the store is silent: when the oldest pending command was sent, or the last reply was received
-   * (`performance.now()`).
-   */
+  /** Start of the silence: when the oldest pending command was sent, or the last reply came (`performance.now()`). */
   #silentSinceMs = 0;
 
   constructor(endpoint: Endpoint, options: ConnectionOptions, owner: ConnectionOwner) {
@@ -159,7 +156,7 @@ export class RedisConnection {
       });
   };
 
-  /** Logs in. If the login is refused, the commands behind it fail. */
+  /** Logs in. If the login is refused, the commands after it fail. */
   #logIn(): void {
     this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
@@ -227,7 +224,7 @@ export class RedisConnection {
     this.#probe = setTimeout(() => this.drop(reason), timeoutMs);
   }
 
-  /** Sends a command of the connection itself; `judge` gives the fault of its reply. */
+  /** Sends a command of the connection itself. `judge` returns the fault of its reply. */
   #ask(
     name: string,
     args: readonly Bytes[],

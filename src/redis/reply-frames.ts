@@ -18,25 +18,25 @@ const MIN_ITEM_BYTES = 3;
 const LINE_END_BYTES = 2;
 
 /**
- * Follows where the replies of RESP2 begin and end, without decoding them. It stands in front of ioredis, whose decoder allocates
- * a list of the length that its head claims (30 bytes can take 500 MB), reads replies of any size, and throws for some that no
- * command has asked for (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ * Finds the beginnings and ends of RESP2 replies without decoding them. The bytes pass it before ioredis, whose decoder
+ * allocates lists of any length that a reply claims (30 bytes can take 500 MB), accepts replies of any size, and throws
+ * for some unexpected replies (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class ReplyFrames {
   readonly #maxBytes: number;
   /** Size of the reply that is arriving. */
   #bytes = 0;
-  /** Number of items that are missing in each of the lists around, the outermost first, and in all of them. */
+  /** Number of items still to come in each of the open lists, the outermost first. */
   readonly #missing: number[] = [];
   #allMissing = 0;
   /** The type of the line that is arriving; 0 between two lines. */
   #type = 0;
-  /** The length that the line tells, as far as it has arrived. */
+  /** The length that the line states, as far as it has arrived. */
   #length = 0;
   #isNegative = false;
   #lineBytes = 0;
   #isAfterReturn = false;
-  /** Number of bytes of a string that are missing, with its line end. */
+  /** Number of bytes of a string still to come, with its line end. */
   #stringBytes = 0;
   #fault: string | undefined;
 
@@ -44,12 +44,12 @@ export class ReplyFrames {
     this.#maxBytes = maxReplyBytes;
   }
 
-  /** A reply has arrived in part. */
+  /** Part of a reply has arrived. */
   get isWithinReply(): boolean {
     return this.#bytes > 0;
   }
 
-  /** Gives the number of replies that are complete with a chunk, or the fault because of which it must not be decoded. */
+  /** Returns the number of replies that end in a chunk, or the fault because of which it must not be decoded. */
   follow(chunk: Buffer): number | string {
     let replies = 0;
     for (let at = 0; at < chunk.length && this.#fault === undefined;) {
@@ -107,7 +107,7 @@ export class ReplyFrames {
     return !isOpen;
   }
 
-  /** An element has ended, and so may the lists around it. */
+  /** Ends an element and the lists that end with it. True if the reply ends. */
   #isReplyEnd(): boolean {
     for (let depth = this.#missing.length; depth > 0; depth -= 1) {
       this.#allMissing -= 1;

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Text is sent as UTF-8. */
+/** An argument. Text is sent as UTF-8. */
 export type Bytes = string | Buffer;
 
 /** A reply to a command of kv: bytes, an integer as text, nil, or a list of bytes and nils. */
@@ -19,7 +19,7 @@ export class RespWriter {
   #isAscii = true;
   readonly #pieces: Bytes[] = [];
 
-  /** Adds a command. `name` is one of gw's own, the arguments come from requests. */
+  /** Adds a command. `name` is a constant of gw; the arguments may come from requests. */
   add(name: string, args: readonly Bytes[]): void {
     let text = `*${args.length + 1}\r\n$${name.length}\r\n${name}\r\n`;
     for (const arg of args) {
@@ -38,7 +38,7 @@ export class RespWriter {
 
   /** Writes all commands added so far to the socket. */
   flush(socket: Writable): void {
-    // A command ends with text, so without text there is none.
+    // Every command ends with text: if there is no text, there is no command.
     if (this.#text === '') return;
     const encoding = this.#isAscii ? 'latin1' : 'utf8';
     if (this.#pieces.length === 0) socket.write(this.#text, encoding);
@@ -77,19 +77,19 @@ export const LINE_FEED = 10;
 export const MINUS = 45;
 export const ZERO = 48;
 const PUSH = 0x3e; // >
-/** No message and no reply of a store is nested as deep. */
+/** Maximum depth of nested lists; replies and messages of a store are less deep. */
 export const MOST_DEPTH = 8;
-/** The fault of bytes that are no reply. */
+/** The fault of bytes that are not RESP. */
 export const MALFORMED = 'a reply that is not RESP';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** The reply is incomplete, or it is not RESP. */
+/** The reply is incomplete or not RESP. */
 const NONE = Symbol('none');
 type Element = FlatReply | ReplyError | typeof NONE;
 
 interface ReaderOptions {
-  /** Receives messages of version 3 of the protocol, whose maps are then read as well; the content of a map is dropped. */
+  /** Receives messages of RESP3. If present, RESP3 maps are read, too; their contents are dropped. */
   readonly pushed?: ((push: Push) => void) | undefined;
 }
 
@@ -127,8 +127,8 @@ export class RespReader {
   }
 
   /**
-   * Decodes a chunk. Gives the fault if the bytes are invalid: then the connection cannot be used any more. The fault never
-   * quotes a reply.
+   * Decodes a chunk. Returns the fault if the bytes are invalid; the connection cannot be used after that. The fault
+   * never quotes a reply.
    */
   read(chunk: Buffer): string | undefined {
     if (this.#fault !== undefined || !this.#gather(chunk)) return this.#fault;
@@ -193,13 +193,13 @@ export class RespReader {
     }
   }
 
-  /** Nil, and maps, whose content nobody needs. */
+  /** Reads nil, or a map, whose content is dropped. */
   #version3(): null | typeof NONE {
     if (this.#bytes[this.#at] === 0x5f) return this.#line() ? null : NONE;
     return this.#aggregate(2) === NONE ? NONE : null;
   }
 
-  /** A list whose elements may be lists themselves: as many as its number says, times `each`. */
+  /** Reads a list, whose elements may be lists. It has `each` times as many elements as its number says. */
   #aggregate(each: 1 | 2): (Buffer | null | readonly (Buffer | null)[])[] | typeof NONE {
     const length = this.#length();
     if (length === undefined) return NONE;
@@ -258,7 +258,7 @@ export class RespReader {
     return end < 0 ? undefined : this.#bytes.subarray(start, end);
   }
 
-  /** Reads the number behind the type, -1 for nil. */
+  /** Reads the number after the type; -1 for nil. */
   #length(): number | undefined {
     const start = this.#at + 1;
     const end = this.#lineEnd();
@@ -276,7 +276,7 @@ export class RespReader {
     return undefined;
   }
 
-  /** Finds the end of the line that begins here and moves behind it; -1 if there is none. */
+  /** Finds the end of the line that begins here and moves after it; -1 if the end has not arrived. */
   #lineEnd(): number {
     const bytes = this.#bytes;
     let end = this.#at + 1;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatFaults } from '../../grammar/index.ts';
-import { type AnyRow, type Context, type Entry, Registry } from '../../src/config/index.ts';
+import { type AnyRow, type Context, type DirectiveEntry, Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { perTier } from '../harness/tier.ts';
@@ -88,7 +88,7 @@ const FITTING: readonly (readonly [RegExp, fc.Arbitrary<string>])[] = [
 function directive(context: Context, depth: number): fc.Arbitrary<string> {
   const legal = registry.entries.filter(({ row }) => row.contexts.includes(context));
   const acting = legal.filter(({ row }) => !('accepted' in row));
-  const from = (entries: readonly Entry[]) =>
+  const from = (entries: readonly DirectiveEntry[]) =>
     fc.constantFrom(...(entries.length > 0 ? entries : registry.entries));
   const entry = fc.oneof(
     { arbitrary: from(acting), weight: 20 },

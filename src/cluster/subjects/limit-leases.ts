@@ -33,7 +33,7 @@ const TAKEN_AHEAD = 1 / 2;
 const MOST_KEYS = 10_000;
 /** Maximum calls that wait for the store: clients that choose keys must leave room for other calls of a gateway. */
 const MOST_CALLS = 500;
-/** How long a refusal is remembered: the bucket may have been replaced by then, or its fill may have been wrong. */
+/** How long a refusal can be repeated without asking the store, which may have lost or replaced the bucket since. */
 const LONGEST_REFUSAL_MS = 60_000;
 /** The verdict without the store. */
 export const LOST: Verdict = { verdict: 'lost' };

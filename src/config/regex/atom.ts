@@ -14,7 +14,7 @@ import {
 export class Groups {
   readonly names: string[] = [];
   readonly #numberOf = new Map<string, number>();
-  /** By number, from 1: whether every path through the pattern so far sets the group. */
+  /** By number, from 1: true if every path through the pattern so far sets the group. */
   readonly #isSet: boolean[] = [false];
 
   get count(): number {

@@ -13,7 +13,7 @@ interface Beginning {
   readonly units: Units;
   /** True if it can match the empty text, so that the next part begins the match. */
   readonly isOptional: boolean;
-  /** Most steps that it takes to find that none of them matches. */
+  /** Maximum number of steps until it is certain that none of them matches. */
   readonly checks: number;
 }
 

@@ -11,7 +11,7 @@ const OF_PCRE: Readonly<Record<string, string>> = {
   xps: '[\\p{Z}\\t-\\r]',
 };
 
-/** The sets that were read, by the names that were asked for: each takes a look at every code point. */
+/** The sets that were read, by name. Finding one takes a test of every code point. */
 const known = new Map<string, CodePoints | undefined>();
 
 /** Reads `p{Lu}`, `pL`, `P{^Greek}` behind a backslash: a category, a script or a binary property that V8 knows as well. */

@@ -9,7 +9,7 @@ import { accountOf, notFound } from './assemble.ts';
 import { choosePort, type ExplainedConfig, type AccountInput } from './server.ts';
 import { Follower } from './follower.ts';
 import { PlanBlocks, DirectiveText } from './plan-blocks.ts';
-import { type Question, readQuestion, type ReadQuestion, refusalBy } from './question.ts';
+import { type ExplainQuery, readQuery, type ReadQuery, refusalBy } from './query.ts';
 import { QuietScope } from './quiet-scope.ts';
 import { Tracer } from './tracer.ts';
 import { ExplainedWire } from './explained-wire.ts';
@@ -23,8 +23,8 @@ const PATIENCE_MS = 5_000;
  * What a gateway with this configuration would do with a request. The compiled handlers run on a simulated exchange; no port
  * is opened, no connection made and nothing written. A string gives the reason if there is no account.
  */
-export async function explain(question: Question, loaded: ExplainedConfig): Promise<Account | string> {
-  const read = readQuestion(question);
+export async function explain(question: ExplainQuery, loaded: ExplainedConfig): Promise<Account | string> {
+  const read = readQuery(question);
   if (typeof read === 'string') return read;
   const blocks = new PlanBlocks(loaded);
   const texts = new DirectiveText(secretSpans(loaded.tree, loaded.registry));
@@ -60,7 +60,7 @@ export async function explain(question: Question, loaded: ExplainedConfig): Prom
 /** Traces the request again with one open question decided the other way. */
 async function branches(
   run: Run,
-  { main, read, port }: { readonly main: Tracer; readonly read: ReadQuestion; readonly port: PortPlan },
+  { main, read, port }: { readonly main: Tracer; readonly read: ReadQuery; readonly port: PortPlan },
 ): Promise<readonly Tracer[]> {
   const found: Tracer[] = [];
   for (const index of main.questions.slice(0, MAX_BRANCHES).keys()) {
@@ -71,7 +71,7 @@ async function branches(
 }
 
 interface Tracing {
-  readonly read: ReadQuestion;
+  readonly read: ReadQuery;
   readonly port: PortPlan;
   readonly choices?: readonly (0 | 1)[];
 }
@@ -93,7 +93,7 @@ class Run {
     loaded: { plan, modules },
     blocks,
   }: {
-    readonly question: Question;
+    readonly question: ExplainQuery;
     readonly loaded: ExplainedConfig;
     readonly blocks: PlanBlocks;
   }): Promise<Run | string> {
@@ -175,7 +175,7 @@ const MALFORMED = { status: 400, why: 'the path is malformed, or leads above the
  * The simulated TLS connection: server name of the URL, no client certificate. Addresses are not server names (RFC 6066, 3).
  */
 function connectionOf(
-  { destination: { scheme, place } }: ReadQuestion,
+  { destination: { scheme, place } }: ReadQuery,
   { ssl }: PortPlan,
   { tls }: PortHandler,
 ): ConnectionFacts | undefined {

@@ -1,5 +1,5 @@
 export type { Account, AccountRound } from './account.ts';
 export { explain } from './explain.ts';
 export type { ExplainedConfig } from './server.ts';
-export type { Question } from './question.ts';
+export type { ExplainQuery } from './query.ts';
 export { printAccount } from './print.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../plan/index.ts';
 import type { Account, Candidate } from './account.ts';
 import type { LoadedParts, PlanBlocks, DirectiveText } from './plan-blocks.ts';
-import type { Destination, Question, ReadQuestion } from './question.ts';
+import type { Destination, ExplainQuery, ReadQuery } from './query.ts';
 
 /** The parts of a load that an explanation needs. */
 export interface ExplainedConfig extends LoadedParts {
@@ -19,8 +19,8 @@ export interface ExplainedConfig extends LoadedParts {
 
 /** The input from which an account is assembled. */
 export interface AccountInput {
-  readonly question: Question;
-  readonly read: ReadQuestion;
+  readonly question: ExplainQuery;
+  readonly read: ReadQuery;
   readonly chosen: ChosenPort;
   readonly blocks: PlanBlocks;
   readonly texts: DirectiveText;

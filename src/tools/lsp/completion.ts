@@ -8,7 +8,7 @@ import {
 } from 'vscode-languageserver/node';
 import {
   type AnyRow,
-  type Entry,
+  type DirectiveEntry,
   INCLUDE,
   type NameRole,
   type PathRole,
@@ -79,13 +79,13 @@ export function documentationOf(data: unknown, table: Registry): string | undefi
   return entry ? directiveMarkdown(entry, table) : undefined;
 }
 
-function legalAt(kind: BlockKind, table: Registry): readonly Entry[] {
+function legalAt(kind: BlockKind, table: Registry): readonly DirectiveEntry[] {
   if (kind === 'data' || kind === 'unknown') return [];
   return table.entries.filter(({ row }) => row.contexts.includes(kind));
 }
 
 function proposalFor(
-  { name, row }: Entry,
+  { name, row }: DirectiveEntry,
   { kind, isWhole }: { kind: BlockKind; isWhole: boolean },
 ): Proposal {
   return {
@@ -145,7 +145,7 @@ interface ValueRequest {
 }
 
 function roleItems(
-  { row }: Entry,
+  { row }: DirectiveEntry,
   index: number,
   { cursor, session }: ValueRequest,
 ): readonly CompletionItem[] {
@@ -192,7 +192,7 @@ function nameItems(
 }
 
 /** Proposals for words of the syntax; the choices of a reader apply to its only word. */
-function wordItems({ row }: Entry, index: number, cursor: Cursor): readonly CompletionItem[] {
+function wordItems({ row }: DirectiveEntry, index: number, cursor: Cursor): readonly CompletionItem[] {
   if ('data' in row || index >= row.args.max) return [];
   const words = row.args.choices ?? wordsOf(row.args.syntax);
   return words.map((label) =>

@@ -1,6 +1,6 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver/node';
 import type { Span } from '../../../grammar/index.ts';
-import { type Entry, factsOf, INCLUDE, type Registry } from '../../config/index.ts';
+import { type DirectiveEntry, factsOf, INCLUDE, type Registry } from '../../config/index.ts';
 import type { VariableFacts } from '../lookups.ts';
 import { rangeOf } from './files.ts';
 import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
@@ -11,7 +11,7 @@ import { entryOf } from './walk.ts';
 const MAX_LINES = 12;
 
 /** The hover text of a directive. */
-export function directiveMarkdown(entry: Entry, table: Registry): string {
+export function directiveMarkdown(entry: DirectiveEntry, table: Registry): string {
   const { accepted, contexts, default: fallback, module, nginx, summary, syntax } = factsOf(entry, table);
   return paragraphs([
     code(syntax),

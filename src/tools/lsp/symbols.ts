@@ -1,6 +1,6 @@
 import { type DocumentSymbol, type SymbolInformation, SymbolKind } from 'vscode-languageserver/node';
 import type { DirectiveNode, Span } from '../../../grammar/index.ts';
-import type { Entry, NameKind } from '../../config/index.ts';
+import type { DirectiveEntry, NameKind } from '../../config/index.ts';
 import { rangeOf, type TextFile } from './files.ts';
 import type { Session } from './session.ts';
 import { entryOf, insideOf, type BlockKind } from './walk.ts';
@@ -64,7 +64,7 @@ function contains(name: string, letters: string): boolean {
 }
 
 /** The kind of a symbol: of a block by its content, of data lines and simple directives by what they define. */
-function kindOf(entry: Entry | undefined, inside: BlockKind): SymbolKind {
+function kindOf(entry: DirectiveEntry | undefined, inside: BlockKind): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
   if (inside === 'upstream' || inside === 'cluster') return SymbolKind.Class;
   if (inside === 'location') return SymbolKind.Method;
@@ -72,7 +72,7 @@ function kindOf(entry: Entry | undefined, inside: BlockKind): SymbolKind {
   return defined ? KINDS[defined] : SymbolKind.Namespace;
 }
 
-function definedKind(entry: Entry | undefined): NameKind | undefined {
+function definedKind(entry: DirectiveEntry | undefined): NameKind | undefined {
   for (const role of entry?.row.roles ?? [])
     if (role.kind !== 'path' && role.as === 'definition') return role.kind;
   return undefined;

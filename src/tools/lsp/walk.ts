@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type DirectiveNode, globPaths, isGlob } from '../../../grammar/index.ts';
-import type { Context, Entry, Registry } from '../../config/index.ts';
+import type { Context, DirectiveEntry, Registry } from '../../config/index.ts';
 import type { Files, TextFile } from './files.ts';
 
 /** The kind of a block: a context, data lines (`types`, `map`), or a block that gw does not know. */
@@ -20,7 +20,7 @@ export interface PlacedDirective {
   readonly file: TextFile;
   readonly kind: BlockKind;
   /** Its row in this block; another row of the name if it is not allowed there. */
-  readonly entry: Entry | undefined;
+  readonly entry: DirectiveEntry | undefined;
   /** Id of the enclosing server, which is the scope of named locations. */
   readonly server: string;
 }
@@ -88,14 +88,14 @@ export class Walk {
 }
 
 /** The row of a directive in a block; another row of the name if it is not allowed there. Data lines have no row. */
-export function entryOf(name: string, kind: BlockKind, table: Registry): Entry | undefined {
+export function entryOf(name: string, kind: BlockKind, table: Registry): DirectiveEntry | undefined {
   if (kind === 'data') return undefined;
   const entries = table.named(name);
   return entries.find(({ row }) => kind !== 'unknown' && row.contexts.includes(kind)) ?? entries[0];
 }
 
 /** The kind of a directive's block. */
-export function insideOf(entry: Entry | undefined): BlockKind {
+export function insideOf(entry: DirectiveEntry | undefined): BlockKind {
   if (!entry) return 'unknown';
   if ('opens' in entry.row) return entry.row.opens;
   return 'data' in entry.row ? 'data' : 'unknown';

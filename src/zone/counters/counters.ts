@@ -3,7 +3,7 @@ import {
   CELLS,
   CounterDirectory,
   type CounterMemory,
-  type Entry,
+  type SeriesEntry,
   type Kind,
   type Labels,
   PRESENT,
@@ -215,7 +215,7 @@ export class Counters {
     return [...families.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #sampleOf({ index, kind, labels, scale }: Entry): MetricSample | undefined {
+  #sampleOf({ index, kind, labels, scale }: SeriesEntry): MetricSample | undefined {
     const first = index * CELLS;
     if (kind === 'gauge' && !this.#rows.some((row) => row[first + PRESENT] === 1)) return undefined;
     if (kind !== 'histogram') return { labels, value: this.#sum(first) };

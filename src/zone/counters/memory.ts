@@ -109,7 +109,7 @@ export interface Series {
 }
 
 /** A series and its index in every row. */
-export interface Entry extends Series {
+export interface SeriesEntry extends Series {
   readonly index: number;
 }
 
@@ -119,7 +119,7 @@ export class CounterDirectory {
   readonly #text: Buffer;
   readonly #capacity: number;
   readonly #lock: ZoneLock;
-  readonly #known = new Map<string, Entry>();
+  readonly #known = new Map<string, SeriesEntry>();
 
   constructor(directory: SharedArrayBuffer, threadId: number) {
     this.#capacity = capacityOf(directory);
@@ -149,7 +149,7 @@ export class CounterDirectory {
   }
 
   /** Returns every series that any thread has added. */
-  entries(): Iterable<Entry> {
+  entries(): Iterable<SeriesEntry> {
     this.#readNewEntries();
     return this.#known.values();
   }
@@ -193,7 +193,7 @@ export class CounterDirectory {
     }
   }
 
-  #read(index: number): Entry {
+  #read(index: number): SeriesEntry {
     const at = FIRST_ENTRY_WORD + index * ENTRY_WORDS;
     const [kind = 0, offset = 0, length = 0, scale = 0] = this.#words.subarray(at, at + ENTRY_WORDS);
     const text = this.#text.toString('utf8', offset, offset + length);

@@ -1,5 +1,5 @@
 import { loadTree, Report } from '../../../grammar/index.ts';
-import { type AnyRow, bind, type Context, type Entry, Registry } from '../../../src/config/index.ts';
+import { type AnyRow, bind, type Context, type DirectiveEntry, Registry } from '../../../src/config/index.ts';
 import { MODULES } from '../../../src/modules/index.ts';
 
 const registry = new Registry(MODULES);
@@ -60,7 +60,7 @@ export function findForms(): readonly Form[] {
   return [...forms.values()];
 }
 
-function formsOf({ name, owner, row }: Entry, context: Context): Form[] {
+function formsOf({ name, owner, row }: DirectiveEntry, context: Context): Form[] {
   const tried = new Set<string>();
   const found: Form[] = [];
   const places = new Set<string>();

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatFaults } from '../../../grammar/index.ts';
-import type { Account, Question } from '../../../src/tools/explain/index.ts';
+import type { Account, ExplainQuery } from '../../../src/tools/explain/index.ts';
 import { explain, load, type Loaded } from '../../../src/pipeline.ts';
 import type { Owner } from '../../harness/owner.ts';
 
@@ -25,12 +25,12 @@ export function configured(t: Owner, conf: string, files: Readonly<Record<string
   return { dir, loaded };
 }
 
-const PLAIN: Omit<Question, 'method' | 'url'> = { headers: [], from: '127.0.0.1', live: false };
+const PLAIN: Omit<ExplainQuery, 'method' | 'url'> = { headers: [], from: '127.0.0.1', live: false };
 
 /** The account of a request. */
 export async function accountOf(
   { loaded }: Explained,
-  question: Partial<Question> & Pick<Question, 'url'>,
+  question: Partial<ExplainQuery> & Pick<ExplainQuery, 'url'>,
 ): Promise<Account> {
   const told = await explain(loaded, { ...PLAIN, method: 'GET', ...question });
   if (typeof told === 'string') throw new Error(told);
@@ -40,7 +40,7 @@ export async function accountOf(
 /** The same account as text; the configuration's directory shows as `DIR`. */
 export async function textOf(
   { loaded, dir }: Explained,
-  question: Partial<Question> & Pick<Question, 'url'>,
+  question: Partial<ExplainQuery> & Pick<ExplainQuery, 'url'>,
 ): Promise<string> {
   const told = await explain(loaded, { ...PLAIN, method: 'GET', ...question });
   if (typeof told === 'string') throw new Error(told);

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Question } from '../../../src/tools/explain/index.ts';
+import type { ExplainQuery } from '../../../src/tools/explain/index.ts';
 import { configured, textOf } from './explained.ts';
 
 /*
@@ -12,7 +12,7 @@ const directory = new URL('golden/', import.meta.url);
 const REQUEST = /^-{10} (.*)\n/m;
 
 /** `METHOD url [| Header: value]… [<< body] [from address]` */
-function questionOf(line: string): Partial<Question> & Pick<Question, 'url'> {
+function questionOf(line: string): Partial<ExplainQuery> & Pick<ExplainQuery, 'url'> {
   const [, request = '', from = '127.0.0.1'] = /^(.*?)(?: from (\S+))?$/.exec(line) ?? [];
   const [head = '', body] = request.split(' << ');
   const [first = '', ...headerLines] = head.split(' | ');

@@ -4,7 +4,7 @@ import { isValidQuery, methodRefusal, parseHost, splitTarget } from '../../http/
 import { Framing } from '../../http1/index.ts';
 
 /** A request to explain. */
-export interface Question {
+export interface ExplainQuery {
   readonly method: string;
   /** `http://host:port/path?query`, `http://unix:/path:/uri`, or a path alone. */
   readonly url: string;
@@ -25,7 +25,7 @@ export interface Destination {
 }
 
 /** A question as an engine would have read the request. */
-export interface ReadQuestion {
+export interface ReadQuery {
   readonly destination: Destination;
   readonly method: string;
   /** The target as on the request line. */
@@ -49,7 +49,7 @@ const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?(.*)$/i;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** Reads a question. A string gives the reason if it is invalid. */
-export function readQuestion({ method, url, headers, from, body = '' }: Question): ReadQuestion | string {
+export function readQuery({ method, url, headers, from, body = '' }: ExplainQuery): ReadQuery | string {
   if (!METHOD.test(method)) return `invalid method "${printable(method)}"`;
   const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
   if (!TARGET.test(url) || (authority === undefined && socket === undefined && !target.startsWith('/')))
@@ -121,14 +121,14 @@ interface Head {
   readonly framing: Framing;
 }
 
-function refusalOf({ host, hostHeader, args, framing }: Head): ReadQuestion['refusal'] {
+function refusalOf({ host, hostHeader, args, framing }: Head): ReadQuery['refusal'] {
   if (host === undefined) return { status: 400, why: `"${hostHeader ?? ''}" is no host name` };
   if (!isValidQuery(args)) return { status: 400, why: 'the query has characters that must be encoded' };
   const refused = framing.refusalOfRequest(true);
   return refused && { status: refused.status, why: refused.what };
 }
 
-type Refusal = NonNullable<ReadQuestion['refusal']>;
+type Refusal = NonNullable<ReadQuery['refusal']>;
 
 /** `GET `, ` HTTP/1.1` and the line end, beside the method and the target. */
 const LINE_FRAME_BYTES = 11;
@@ -138,7 +138,7 @@ const HEADER_FRAME_BYTES = 4;
 /** The refusal of a port before a server is chosen, as in the engines; `undefined` if there is none. */
 export function refusalBy(
   { head }: Pick<PortHandler, 'head'>,
-  { method, requestUri, headers, refusal }: ReadQuestion,
+  { method, requestUri, headers, refusal }: ReadQuery,
 ): Refusal | undefined {
   const status = methodRefusal(method);
   if (status === 400) return { status, why: `"${method}" is no method` };
