@@ -84,7 +84,7 @@ export interface ZoneKind<D extends ZoneDeclaration> {
   conflict(later: D, earlier: D): string | undefined;
   /** Initialises new memory after the part of the header that all kinds share. */
   format(buffer: SharedArrayBuffer, declaration: D): void;
-  /** Tells whether memory of this kind can be kept, with its content, for `declaration`. */
+  /** Returns whether memory of this kind can be kept, with its content, for `declaration`. */
   keeps(buffer: SharedArrayBuffer, declaration: D): boolean;
   /** Repairs the content after its writer died while holding the lock. The caller holds the lock. */
   repair(buffer: SharedArrayBuffer): void;

@@ -1,8 +1,8 @@
 import { monotonicMs } from './clock.ts';
 
 /**
- * The seat of one thread that does for all threads what must be done once: probing peers, refreshing lists. It is two
- * words of a zone: the id of its holder + 1 (0: nobody), and when the holder last used it. The kind of the zone clears it
+ * A seat for work that one thread does for all threads: probing peers, refreshing lists. It is two words of a zone: the
+ * id of the holder + 1 (0: free), and the time when the holder last used it. The kind of the zone clears it
  * (`clearSeat`) when a thread has exited.
  */
 export class Seat {
@@ -22,8 +22,9 @@ export class Seat {
   }
 
   /**
-   * Tells whether this thread holds the seat. Takes it if nobody does, or if its holder has not called this for
-   * `silenceMs`, because it hangs: it then finds the seat taken when it goes on. To be called at least twice in that time.
+   * Returns whether this thread holds the seat. Takes the seat if it is free, or if its holder has not called this for
+   * `silenceMs` because it hangs; when that thread goes on, it has lost the seat. To be called at least twice in that
+   * time.
    */
   hold(silenceMs: number): boolean {
     const now = Math.trunc(this.#nowMs()) | 0;

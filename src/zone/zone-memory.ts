@@ -28,7 +28,7 @@ function kindOf({ kind }: ZoneDeclaration): ZoneKind<ZoneDeclaration> {
   return KINDS[kind];
 }
 
-/** Returns the kind of a zone's memory. Throws if the memory is no zone. */
+/** Returns the kind of a zone's memory. Throws if the memory is not a zone. */
 function kindIn(buffer: SharedArrayBuffer): ZoneKind<ZoneDeclaration> {
   const magic = new Uint32Array(buffer, 0, 1)[MAGIC_WORD];
   const found = Object.values(KINDS).find((kind) => kind.magic === magic);
@@ -70,7 +70,7 @@ export function createZone(declaration: ZoneDeclaration): SharedArrayBuffer {
   return buffer;
 }
 
-/** Tells whether a reload can keep this memory, with its content, for a zone of the same name. */
+/** Returns whether a reload can keep this memory, with its content, for a zone of the same name. */
 export function keepsZone(buffer: SharedArrayBuffer, declaration: ZoneDeclaration): boolean {
   const kind = kindOf(declaration);
   return (

@@ -11,14 +11,14 @@ import type { AcceptedResponse, Delivery, ResponseKeeper, StoredSource, Storing 
 import { storeWith } from './storing.ts';
 import type { StoredDelivery } from './stored-delivery.ts';
 
-/** How a request is sent: for the cache, without what concerns its client alone, or as it is. */
+/** How a request is sent: for the cache, without the headers that concern its client alone, or unchanged. */
 export interface FetchMode {
-  /** Decides about the response; absent: it is the client's. */
+  /** Decides about the response; absent: the client gets it unchanged. */
   readonly keeper?: ResponseKeeper;
   readonly isForCache: boolean;
-  /** Nobody waits for the response: it updates a stored one. */
+  /** The response updates a stored one; no client waits for it. */
   readonly isUpdate?: boolean;
-  /** Instead of the client's. */
+  /** Replaces the client's method. */
   readonly method?: string | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface CacheRules<Outgoing> {
   readonly warn: (x: Exchange, message: string) => void;
 }
 
-/** What is known of an expired response while its upstream is asked. */
+/** An expired response, known while its upstream is asked. */
 interface Expired {
   readonly entry: StoredEntry;
   readonly isStaleAfterErrors: boolean;
 }
 
-/** A request as its origin would get it, and where its response is stored. */
+/** A request as its origin would get it, and the place of its response in a cache. */
 interface Cacheable<Outgoing> {
   readonly rules: CacheRules<Outgoing>;
   readonly outgoing: Outgoing;
@@ -48,10 +48,10 @@ interface Cacheable<Outgoing> {
   readonly key: string;
 }
 
-/** Longest key. */
+/** Maximum length of a key. */
 const KEY_BYTES = 4_096;
 
-/** Serves a request from the cache, or asks its origin. A request whose key is too long is not for the cache. */
+/** Serves a request from the cache, or asks its origin. A request whose key is too long bypasses the cache. */
 export function serveCached<Outgoing>(x: Exchange, request: Cacheable<Outgoing>): void | Promise<void> {
   const { key, rules, outgoing } = request;
   if (key.length <= KEY_BYTES && Buffer.byteLength(key) <= KEY_BYTES)
@@ -60,13 +60,13 @@ export function serveCached<Outgoing>(x: Exchange, request: Cacheable<Outgoing>)
   return rules.fetch(x, outgoing, { isForCache: false });
 }
 
-/** Records that a request is served as if there were no cache: what the cache has may be outdated. */
+/** Records that a request is served without the cache, since the stored response may be outdated. */
 export function bypassCache(x: Exchange, store: CacheStore, key: string): void {
   beginCacheFacts(x, key).status = 'BYPASS';
   store.meter.request('BYPASS');
 }
 
-/** Waits for the lock that are shorter do not count as waits. */
+/** Shorter waits for the lock are not counted. */
 const WAITED_MS = 1;
 
 /** One request whose location has a cache. */
@@ -140,7 +140,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     };
   }
 
-  /** The first one counts (nginx). */
+  /** The first one counts, as in nginx. */
   #warnOfSecond(x: Exchange, { headers }: ResponseHead): void {
     const name = 'X-Accel-Expires';
     const { policy, warn } = this.#rules;
@@ -173,12 +173,12 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     this.#expired = undefined;
   }
 
-  /** A request for an expired response is counted by what it gets; a copy that updates one is not counted. */
+  /** Counts a request for an expired response by the response that it gets. Copies for updates are not counted. */
   #countExpired(): void {
     if (this.#facts.status === 'EXPIRED' && !this.#isCopy) this.#store.meter.request('EXPIRED');
   }
 
-  /** The response is stored in the place of the present one, which is not served. */
+  /** The new response replaces the stored one, which is not served. */
   #bypass(found: Found): void {
     found.entry?.release();
     this.#found = found;
@@ -209,12 +209,12 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
       this.#store.meter.request('HIT');
       return this.#x.end(indexed.remembered);
     }
-    // A key whose variants are known has been used often enough for the first of them.
+    // A key whose variants are known has been used often enough, also for a new variant.
     if (indexed.uses < cacheMinUses && !found.varies) return this.#fetch('MISS', false);
     return cacheLock ? this.#lock(found) : this.#fetch('MISS');
   }
 
-  /** One request fetches, the others wait for it. */
+  /** One request fetches the response; the others wait for it. */
   async #lock({ name, indexed }: Found): Promise<void> {
     const { policy } = this.#rules;
     const { cacheLockAgeMs: ageMs, cacheLockTimeoutMs: timeoutMs } = policy.config;
@@ -228,12 +228,12 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
       this.#store.meter.lockWait.observe((performance.now() - beganMs) / 1000);
     if (typeof outcome === 'number') {
       this.#ticket = outcome;
-      // The response may have been stored between the look and the lock.
+      // The response may have been stored between the lookup and the lock.
       if (indexed && !this.#store.index.isCurrent(indexed)) {
         this.drop();
         return this.#settle(await this.#look(true));
       }
-      // The client may have gone meanwhile, and then nobody needs the response.
+      // If the client has gone meanwhile, the response is not needed.
       return this.#x.done ? this.drop() : this.#fetch('MISS');
     }
     if (this.#x.done) return undefined;
@@ -313,7 +313,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     return TAKES_NOTHING;
   }
 
-  /** What a 304 says about the lifetime counts before what the stored response says. */
+  /** The lifetime that a 304 states takes precedence over that of the stored response. */
   #renewedLifetime(
     entry: StoredEntry,
     { headers }: ResponseHead,
@@ -386,7 +386,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     return relay;
   }
 
-  /** The response is not stored. */
+  /** Passes on a response that is not stored. */
   #passOn(accepted: AcceptedResponse, source: StoredSource): BodyTaker | undefined {
     this.drop();
     const x = this.#x;
@@ -397,7 +397,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
       : abandoning(relay, source);
   }
 
-  /** The same, but the request went without what concerns its client alone: its conditions and its range count here (nginx). */
+  /** Works as `#passOn`, but applies the client's conditions and range, which were not sent (nginx). */
   #passPart(accepted: AcceptedResponse, source: StoredSource): BodyTaker | undefined {
     const x = this.#x;
     const part = this.#rules.stored.decideFirst(x, accepted);
@@ -413,7 +413,7 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     return taker && new RangeTaker(taker, range);
   }
 
-  /** The client has got something else. */
+  /** The client has already got another response. */
   #leave(verdict: Verdict): undefined {
     this.#countUnstored(verdict, 'replaced');
     this.drop();
@@ -424,15 +424,15 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
   }
 }
 
-/** What a response says about storing it. */
+/** The verdict on storing a response. */
 interface Verdict {
-  /** Why it is not stored, whatever its headers say. */
+  /** The reason not to store it, regardless of its headers. */
   readonly refusal: string | undefined;
   readonly lifetime: ReturnType<typeof lifetimeOf>;
   readonly tags: readonly string[];
 }
 
-/** Such responses are for one client: it gets them as they are. */
+/** Responses with these verdicts are for one client, which gets them unchanged. */
 const NEVER_SHARED: ReadonlySet<unknown> = new Set<Verdict['lifetime']>(['set-cookie', 'vary', 'headers']);
 
 function rulesOf({ lifetime }: CachePolicy, { lifeMs }: Storing): LifetimeRules {
@@ -440,7 +440,7 @@ function rulesOf({ lifetime }: CachePolicy, { lifeMs }: Storing): LifetimeRules 
   return { ...lifetime, validFor: (status) => (status === 200 ? lifeMs / 1000 : 0) };
 }
 
-/** A response of which the client gets the head alone. A body that has not come with the head may never end. */
+/** Of this response, the client gets only the head. A body that did not arrive with the head may never end. */
 function leavingBody(relay: BodyTaker, source: StoredSource): BodyTaker {
   return {
     ...TAKES_NOTHING,
@@ -454,7 +454,7 @@ function leavingBody(relay: BodyTaker, source: StoredSource): BodyTaker {
   };
 }
 
-/** A response that is not stored: if its client goes, nobody needs it. */
+/** A response that is not stored is not needed when its client goes. */
 function abandoning(relay: BodyTaker, source: StoredSource): BodyTaker {
   return {
     piece: (bytes) => relay.piece(bytes),

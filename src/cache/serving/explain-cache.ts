@@ -8,12 +8,12 @@ interface Fact {
   readonly value: string;
 }
 
-/** What the cache would do with a request. */
+/** The action of the cache for a request. */
 interface CacheVerdict {
   readonly facts: readonly Fact[];
   /** The request would not reach its origin. */
   readonly isServed: boolean;
-  /** If it reaches its origin, it goes without what concerns its client alone. */
+  /** The request would reach its origin without the headers that concern its client alone. */
   readonly isFor?: boolean;
 }
 
@@ -21,17 +21,17 @@ interface CacheVerdict {
 interface Explained {
   readonly policy: CachePolicy;
   readonly keyOf: () => string;
-  /** The request removes what its key means. */
+  /** The request purges the entries that its key means. */
   readonly isPurge?: boolean;
-  /** The cluster whose gateways do the same. */
+  /** The cluster whose gateways purge them, too. */
   readonly purgeCluster?: string | undefined;
-  /** Why the request is not for the cache: `for POST`. */
+  /** The reason why the request bypasses the cache: `for POST`. */
   readonly leftOut?: string | undefined;
-  /** The directive that keeps responses out. */
+  /** The directive that keeps responses from being stored. */
   readonly refusedBy: string;
 }
 
-/** Explains what is in the directory for a request, without changing anything, and what would be stored. */
+/** Explains what the cache has for a request, without changing anything, and what it would store. */
 export async function explainCache(
   x: Exchange,
   { policy, keyOf, isPurge = false, purgeCluster, leftOut, refusedBy }: Explained,

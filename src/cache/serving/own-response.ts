@@ -12,12 +12,12 @@ import { type BodyTaker, Relay, UNPACED } from '../../bodies/index.ts';
 import type { FetchMode } from './cached-request.ts';
 import type { Delivery, ResponseKeeper, StoredSource, Storing } from './response-keeper.ts';
 
-/** Makes the response to a request. */
+/** Responds to a request. */
 type Respond = (x: Exchange) => void | Promise<void>;
 
 /**
- * Fetches a response of a module as that of an origin: `respond` gets a request without a client, whose response is stored or
- * not. Responses with status 200 that are made whole get a strong `ETag` of their body.
+ * Fetches a response of a module like that of an origin: `respond` gets a request without a client, and its response
+ * may be stored. A response with status 200 that is sent as a whole gets a strong `ETag` of its body.
  */
 export function fetchOwn(
   x: Exchange,
@@ -40,7 +40,7 @@ export function fetchOwn(
   }
 }
 
-/** Receives a response as it is made, and gives it to what keeps it. */
+/** Receives a response as it is made, and gives it to the keeper. */
 class OwnResponse implements StoredSource {
   readonly trailers: readonly string[] = [];
   readonly storing: () => Storing;
@@ -81,7 +81,7 @@ class OwnResponse implements StoredSource {
     };
   }
 
-  /** Without a head there is no response; behind it, the rest is missing. */
+  /** Without a head, there is no response; after the head, the rest is missing. */
   closes(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -105,7 +105,7 @@ class OwnResponse implements StoredSource {
     this.#copy?.leave();
   }
 
-  /** False: nobody needs the body. */
+  /** False: the body is not needed. */
   #take(bodyBytes: number, etag?: string): boolean {
     const { status, response } = this.#copy as Exchange;
     const headers = [...(response.headers ?? [])];
@@ -149,7 +149,7 @@ function etagOf(bytes: Buffer): string {
   return `"${createHash('sha1').update(bytes).digest('base64url')}"`;
 }
 
-/** Bytes that are kept for a slow client before the response waits. */
+/** Maximum bytes kept for a slow client before the response has to wait. */
 const AHEAD_BYTES = 524_288;
 /** Headers that the engine writes. */
 const OF_ENGINE: ReadonlySet<string> = new Set([
@@ -159,7 +159,7 @@ const OF_ENGINE: ReadonlySet<string> = new Set([
   'date',
 ]);
 
-/** Sends a module's response on, as it was made. */
+/** Sends a module's response unchanged. */
 export const ownDelivery: Delivery = {
   accept(x, head, source) {
     const { headers } = head;

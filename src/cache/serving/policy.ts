@@ -6,7 +6,7 @@ import { type Exchange, HttpFault } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { CacheValidConfig, StaleCondition } from './readers.ts';
 
-/** What a location says about its cache (`proxy_cache…` and its kin). */
+/** The settings of a location's cache (`proxy_cache…` and similar). */
 export interface UpstreamCacheConfig {
   readonly cache: ComplexValue;
   readonly cacheKey?: ComplexValue;
@@ -21,21 +21,21 @@ export interface UpstreamCacheConfig {
   readonly cacheBackgroundUpdate: boolean;
 }
 
-/** What only some origins have. */
+/** The settings that only some kinds of origins have. */
 export interface OriginCacheConfig {
-  /** The origin is asked whether an expired response is still right. */
+  /** An expired response is revalidated with conditions (`proxy_cache_revalidate`). */
   readonly cacheRevalidate: boolean;
-  /** HEAD is asked for as GET. */
+  /** A HEAD request is sent as GET. */
   readonly cacheConvertHead: boolean;
-  /** Larger bodies are compared with their checksum while they are sent, not before. */
+  /** The checksum of a larger body is compared while it is sent, not before. */
   readonly cacheVerifyBytes: number;
   /** Requests for ranges from this byte on are not stored; absent: no limit. */
   readonly cacheMaxRangeOffset?: number;
-  /** Headers of the response that say nothing about its lifetime. */
+  /** Response headers that are ignored when a lifetime is determined. */
   readonly ignoreHeaders?: readonly (readonly string[])[];
 }
 
-/** What compiling needs of the location. */
+/** The parts of the location that compiling needs. */
 export interface CacheBuild {
   readonly core: { readonly ifModifiedSince: 'off' | 'exact' | 'before'; readonly maxRanges?: number };
   readonly log: ErrorLog;
@@ -44,24 +44,24 @@ export interface CacheBuild {
   needAllHeaders(): void;
 }
 
-/** What the directives of a location say about its requests, compiled. */
+/** The compiled directives of a location about its requests. */
 export interface CachePolicy {
   readonly config: UpstreamCacheConfig & OriginCacheConfig;
-  /** Gives the cache of a request; `undefined`: none. Throws an `HttpFault` if there is no such cache. */
+  /** Returns the cache of a request; `undefined`: it has none. Throws an `HttpFault` if there is no such cache. */
   storeOf(x: Exchange): CacheStore | undefined;
   bypasses(x: Exchange): boolean;
   refuses(x: Exchange): boolean;
-  /** The request is for a range that is passed on and not stored. */
+  /** True for a request whose range begins so late that the response is passed on without being stored. */
   isFarRange(x: Exchange): boolean;
-  /** The value of a request that tells its variant. */
+  /** Returns the values of a request that determine its variant. */
   variantOf(x: Exchange): (names: readonly string[]) => string;
-  /** The tags of a response; `undefined`: they are too many or too long. */
+  /** Returns the tags of a response; `undefined` if they are too many or too long. */
   tagsOf(headers: readonly string[]): readonly string[] | undefined;
   readonly lifetime: LifetimeRules;
   readonly stale: ReadonlySet<StaleCondition>;
 }
 
-/** Tells whether a location may store responses. */
+/** Returns whether a location may store responses. */
 export function mayCache({ cache }: Pick<UpstreamCacheConfig, 'cache'>): boolean {
   const name = constantText(cache);
   return name !== 'off' && name !== '';
@@ -107,7 +107,7 @@ function compileStore(
   };
 }
 
-/** Gives true if one of the values is neither empty nor `0`. */
+/** Compiles a test: true if one of the values is neither empty nor `0`. */
 export function compilePredicate(
   lists: UpstreamCacheConfig['cacheBypass'] | undefined,
   build: CacheBuild,
@@ -136,7 +136,7 @@ function compileFarRange(
   };
 }
 
-/** Blanks and empty members of these do not count (nginx ngx_http_file_cache_vary_header). */
+/** In these headers, blanks and empty members are ignored (nginx ngx_http_file_cache_vary_header). */
 const NORMALIZED: ReadonlySet<string> = new Set(['accept-encoding', 'accept-language', 'accept-charset']);
 
 function variantValue(x: Exchange, name: string): string {
@@ -149,7 +149,7 @@ function variantValue(x: Exchange, name: string): string {
 const MOST_TAGS = 64;
 const TAG_BYTES = 64;
 
-/** The tags of a response stand in one of its headers, separated by commas. */
+/** Reads the tags of a response from one of its headers, which separates them by commas. */
 function compileTags(header: string | undefined): CachePolicy['tagsOf'] {
   if (header === undefined) return () => [];
   const name = header.toLowerCase();

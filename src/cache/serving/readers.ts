@@ -52,5 +52,5 @@ export const validFor = (usual: readonly number[]): ArgReader<CacheValidConfig> 
 /** `proxy_cache_valid`. */
 export const valid = validFor([200, 301, 302]);
 
-/** `proxy_cache_use_stale` and its kin. */
+/** `proxy_cache_use_stale` and similar directives. */
 export const staleConditions: ArgReader<readonly StaleCondition[]> = readers.someOf(STALE_CONDITIONS);

@@ -25,14 +25,14 @@ import type { AcceptedResponse, Delivery } from './response-keeper.ts';
 export interface Part {
   readonly status: number;
   readonly body: FileBody;
-  /** The response came without its length, and goes on so. */
+  /** The response came without a length, and is sent without one. */
   readonly hidesLength: boolean;
 }
 
-/** A body that is already there. */
+/** The source of a body that is already complete. */
 const NOTHING_TO_PAUSE: Source = { trailers: [], pause: () => undefined, resume: () => undefined };
 
-/** Sends responses that are stored, or are being stored: with conditions and ranges, as files are sent. */
+/** Sends responses that are stored or being stored. Conditions and ranges work as for files. */
 export class StoredDelivery {
   readonly #delivery: Delivery;
   readonly #sender: FileSender;
@@ -71,18 +71,18 @@ export class StoredDelivery {
       const accepted = this.#delivery.accept(x, head, NOTHING_TO_PAUSE);
       return accepted && this.decide(x, accepted, this.#ranges);
     } catch (error) {
-      // A rule about headers may fail; the file must not stay open.
+      // A rule about headers may throw; the file must not stay open.
       entry.release();
       throw error;
     }
   }
 
-  /** Decides what the client gets of a response that is being stored. `undefined`: it has got something else. */
+  /** Decides which part of a response being stored the client gets. `undefined`: it has got another response. */
   decideFirst(x: Exchange, accepted: Pick<AcceptedResponse, 'head' | 'contentType'>): Part | undefined {
     return this.decide(x, accepted, this.#oneRange);
   }
 
-  /** `undefined`: the conditions of the request decided, or no range exists; the response has been sent. */
+  /** Decides which part the client gets. `undefined`: a 304, 412 or 416 was sent instead. */
   decide(
     x: Exchange,
     { head, contentType: type }: Pick<AcceptedResponse, 'head' | 'contentType'>,
@@ -143,7 +143,7 @@ function headOf(
   };
 }
 
-/** Gives what conditions and ranges of a response depend on. */
+/** Returns the validators that conditions and ranges are compared with. */
 export function validatorsOf({ headers }: ResponseHead): Validators {
   const [lastModified = ''] = valuesOf(headers, 'last-modified');
   const [etag = ''] = valuesOf(headers, 'etag');

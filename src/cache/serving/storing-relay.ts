@@ -3,21 +3,21 @@ import { type Exchange, type ResponseStream, roomFor } from '../../http/index.ts
 import type { BodyTaker, Source } from '../../bodies/index.ts';
 import type { Part } from './stored-delivery.ts';
 
-/** A response that is stored while a client gets it, or a part of it. */
+/** A response that is stored while a client gets it or a part of it. */
 interface StoringParts {
   readonly fill: Fill;
   readonly source: Source;
-  /** Gives up the request: nobody needs the response any more. */
+  /** Gives up the request, since the response is no longer needed. */
   readonly withdraw: () => void;
-  /** `undefined`: the client has got its response already. */
+  /** `undefined`: the client has already got its response. */
   readonly part: Part | undefined;
-  /** Bytes that are kept in memory for a slow client. */
+  /** Maximum bytes kept in memory for a slow client. */
   readonly readAheadBytes: number;
 }
 
 /** A response of known length up to this size is sent in one piece. */
 const WHOLE_BYTES = 65_536;
-/** Bytes that may wait for the disk before the upstream is paused. */
+/** Maximum bytes that wait for the disk before the upstream is paused. */
 const DISK_BYTES = 1_048_576;
 const READ_BACK_BYTES = 65_536;
 
@@ -27,13 +27,13 @@ interface Piece {
 }
 
 /**
- * Stores a response at the pace of the upstream while the client takes it at its own: what a slow client has not taken is
- * read back from the file. If the disk fails, the response goes on from memory, at the client's pace.
+ * Stores a response at the pace of the upstream, while the client takes it at its own. Bytes that a slow client has not
+ * taken are read back from the file. If the disk fails, the response continues from memory, at the client's pace.
  */
 export class StoringRelay implements BodyTaker {
   readonly #x: Exchange;
   readonly #parts: StoringParts;
-  /** What the client gets: from `#clientAt` up to `#end`. */
+  /** The client's part of the body: from `#clientAt` to `#end`. */
   #clientAt = 0;
   #end = Infinity;
   #stream: ResponseStream | undefined = undefined;
@@ -118,7 +118,7 @@ export class StoringRelay implements BodyTaker {
     if (this.#parts.part) this.#open(this.#parts.part);
   }
 
-  /** Takes what the client gets of a piece. */
+  /** Queues the bytes of a piece that the client gets. */
   #queue(at: number, bytes: Buffer): void {
     const from = Math.max(this.#clientAt - at, 0);
     const to = Math.min(this.#end - at, bytes.length);
@@ -130,7 +130,7 @@ export class StoringRelay implements BodyTaker {
     this.#windowBytes += to - from;
   }
 
-  /** Goes on wherever it can: with the client, and with the upstream. */
+  /** Continues with the client and the upstream as far as possible. */
   #advance(): void {
     if (this.#stream && !this.#isBusy) this.#pump(this.#stream);
     this.#leaveToFile();
@@ -173,7 +173,7 @@ export class StoringRelay implements BodyTaker {
       .catch(() => undefined);
   }
 
-  /** Sends what is in the file only. */
+  /** Sends bytes that are only in the file. */
   #readBack(stream: ResponseStream, nextAt = this.#receivedBytes): void {
     const most = Math.min(
       roomFor(this.#x, READ_BACK_BYTES),
@@ -205,7 +205,7 @@ export class StoringRelay implements BodyTaker {
     this.#holdsFile = false;
   }
 
-  /** Frees memory: what is in the file need not be kept for a slow client. */
+  /** Frees memory: bytes that are in the file need not be kept for a slow client. */
   #leaveToFile(): void {
     const { fill, readAheadBytes } = this.#parts;
     while (this.#windowBytes > readAheadBytes && fill.isStoring) {

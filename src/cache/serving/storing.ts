@@ -12,7 +12,7 @@ import { StoringRelay } from './storing-relay.ts';
 interface Storable {
   readonly store: CacheStore;
   readonly key: string;
-  /** What the cache says of the variants of the key. */
+  /** The variants of the key, as the cache has them. */
   readonly varies: Variants | undefined;
   readonly since: number;
   readonly tags: readonly string[];
@@ -20,23 +20,23 @@ interface Storable {
   readonly lifetime: Lifetime;
 }
 
-/** Who gets the response meanwhile. */
+/** The client that gets the response meanwhile. */
 interface Receiver {
   readonly x: Exchange;
   readonly source: StoredSource;
-  /** Decides what the client gets; called if the response is stored. */
+  /** Decides which part the client gets; called if the response is stored. */
   readonly decide: () => Part | undefined;
   readonly variantOf: VariantOf;
   readonly readAheadBytes: number;
   readonly pace: Pace;
-  /** The response is stored, or will not be. */
+  /** Called when the response is stored, or will not be. */
   readonly done: () => void;
 }
 
 /** Longest time for which a variant is locked while it is fetched. */
 const LOCK_AGE_MS = 60_000;
 
-/** Stores a response while it is received; `undefined`: it is not stored. */
+/** Stores a response while it is received. `undefined`: it is not stored. */
 export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | undefined {
   const { store, key, accepted, lifetime, since } = storable;
   const { head } = accepted;
@@ -74,7 +74,7 @@ export function storeWith(storable: Storable, receiver: Receiver): BodyTaker | u
   );
 }
 
-/** Gives the variants that a response belongs to; new ones if it depends on other headers than those before it. */
+/** Returns the variants that a response belongs to: new ones if it depends on other headers than earlier responses. */
 function variantsOf({ store, key, varies, since, lifetime }: Storable): Variants | undefined {
   const { varies: names, times } = lifetime;
   if (names.length === 0) return undefined;
@@ -82,7 +82,7 @@ function variantsOf({ store, key, varies, since, lifetime }: Storable): Variants
   return store.vary(key, names, { since, times });
 }
 
-/** The lock of the key ends when its variants are known: from then on, each variant has its own. */
+/** Ends the lock of the key once its variants are known. From then on, each variant has its own lock. */
 function lockVariant(store: CacheStore, { key, digest }: { key: string; digest: Buffer }): () => void {
   const { index, locks } = store;
   const nowMs = store.now();

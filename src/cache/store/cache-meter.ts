@@ -22,10 +22,10 @@ const ENTRIES = { name: 'gw_cache_entries', help: 'Stored responses.' };
 const INDEX_FREE = { name: 'gw_cache_index_free_bytes', help: 'Room in the index.' };
 const LOADING = { name: 'gw_cache_loading', help: '1 while the directory is read after a start.' };
 
-/** Why entries leave before they are replaced. */
+/** The reasons why entries are removed before they are replaced. */
 export type EvictionReason = 'inactive' | 'size' | 'free' | 'index';
 
-/** Who purges, for the metrics. */
+/** The source of a purge, for the metrics. */
 export type PurgedBy = 'api' | 'write' | 'notify' | 'cluster';
 
 /** The metrics of one cache in one worker. */

@@ -6,20 +6,20 @@ import type { CachePlan } from './plan.ts';
 import { CacheStore } from './store.ts';
 import { Upkeep } from './upkeep.ts';
 
-/** What opening a cache needs of its worker. */
+/** The parts of a worker that opening a cache needs. */
 interface CacheScope {
   readonly workerId: number;
   readonly log: ErrorLog;
   readonly metrics: Counters;
   zone(name: string): SharedArrayBuffer;
-  /** Opens once what several configurations of this worker use. */
+  /** Opens a resource once for several configurations of this worker. */
   share<T>(key: string, open: () => T, close: (resource: T) => void): T;
 }
 
 /** The caches of a configuration, by their names. */
 export type Caches = ReadonlyMap<string, CacheStore>;
 
-/** Opens the caches of a configuration for looking at them: nobody looks after their directories. */
+/** Opens the caches of a configuration only for reading: no worker looks after their directories. */
 export function openUnattended(plans: readonly CachePlan[], scope: CacheScope): Caches {
   return new Map(
     plans.map((plan) => {

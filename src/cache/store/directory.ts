@@ -15,7 +15,7 @@ export class CacheDirectory {
   readonly #owner: string;
   #parts = 0;
 
-  /** `owner` and `threadId` tell unfinished files of this run from those that an earlier one has left. */
+  /** By `owner` and `threadId`, unfinished files of this run are told from those of an earlier one. */
   constructor(
     { path, levels }: { readonly path: string; readonly levels: readonly number[] },
     { owner, threadId }: { readonly owner: string; readonly threadId: number },
@@ -43,7 +43,7 @@ export class CacheDirectory {
     return { fd: await this.#inDirectory(path, () => openFile(path, NEW, 0o600)), path };
   }
 
-  /** Gives a complete file the name of the entry; the one that had it is gone. */
+  /** Gives a complete file the name of the entry, in place of any former file. */
   publish(part: string, digest: Buffer): Promise<void> {
     const path = this.pathOf(digest);
     return this.#inDirectory(path, () => renameFile(part, path));
@@ -58,12 +58,12 @@ export class CacheDirectory {
     return unlinkFile(path).then(() => true, unlessAbsent);
   }
 
-  /** Returns the digest of a file by its name; `undefined`: it is none of an entry. */
+  /** Returns the digest of a file by its name; `undefined` if it is not the file of an entry. */
   static digestOfName(name: string): Buffer | undefined {
     return ENTRY.test(name) ? Buffer.from(name, 'hex') : undefined;
   }
 
-  /** Tells whether an earlier run has left this file unfinished. */
+  /** Returns whether an earlier run has left this file unfinished. */
   isLeft(name: string): boolean {
     const owner = PART.exec(name)?.[1];
     return owner !== undefined && !this.#owner.startsWith(`${owner}-`);

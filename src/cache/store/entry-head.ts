@@ -18,12 +18,12 @@ export const DESCRIPTION_AT = 128;
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const LONGEST_DESCRIPTION = 1_048_576;
 
-/** How long an entry may be served, in milliseconds since the epoch. */
+/** How long an entry may be served; times in milliseconds since the epoch. */
 export interface EntryTimes {
   /** When it was stored, or renewed. */
   readonly storedMs: number;
   readonly validMs: number;
-  /** It may be served stale while it is updated, and after errors. */
+  /** Until when it may be served stale: while it is updated, and after errors. */
   readonly updatingMs: number;
   readonly errorMs: number;
 }
@@ -34,21 +34,21 @@ export interface StoredResponse {
   readonly reason: string;
   /** Name, value, name, value …, as received. */
   readonly headers: readonly string[];
-  /** All bytes are printable ASCII or blanks: every value may be sent on as it is. */
+  /** All bytes are printable ASCII or blanks, so that every value may be sent unchanged. */
   readonly isPlain: boolean;
   /** The value of `Content-Length`; -1: there was none. */
   readonly announcedBytes: number;
 }
 
-/** What an entry says about itself. */
+/** The description of an entry, as stored in its file. */
 export interface Description {
-  /** The key in full: two keys with one digest are told apart. */
+  /** The whole key, since two keys may have the same digest. */
   readonly key: string;
-  /** Tells the variant of the key that this is; '' if there are none. */
+  /** Identifies the variant of the key; '' if there are no variants. */
   readonly variant: string;
   readonly tags: readonly string[];
   readonly response?: StoredResponse;
-  /** The entry has no response of its own: its key has one for each set of values of these request headers. */
+  /** The entry has no response of its own: its key has a variant for each set of values of these request headers. */
   readonly varies?: Variants;
 }
 
@@ -56,7 +56,7 @@ export interface Description {
 export interface Variants {
   /** In lower case. */
   readonly names: readonly string[];
-  /** Tells these variants from those of an earlier response, which are no longer found. */
+  /** Tells these variants from those of an earlier response, which can no longer be found. */
   readonly epoch: string;
 }
 
@@ -68,7 +68,7 @@ export interface EntryHead extends Description {
   readonly bodyCrc: number;
 }
 
-/** Returns the times as they stand in a file. */
+/** Returns the times as stored in a file. */
 export function encodeTimes({ storedMs, validMs, updatingMs, errorMs }: EntryTimes): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES);
   for (const [index, ms] of [storedMs, validMs, updatingMs, errorMs].entries())
@@ -76,7 +76,7 @@ export function encodeTimes({ storedMs, validMs, updatingMs, errorMs }: EntryTim
   return sealed(block);
 }
 
-/** Returns the description as it stands in a file. */
+/** Returns the description as stored in a file. */
 export function encodeDescription(description: Description): Buffer {
   return Buffer.from(JSON.stringify(description));
 }
@@ -104,12 +104,12 @@ function isWhole(block: Buffer): boolean {
   return block.length === BLOCK_BYTES && block.readUInt32LE(CRC_AT) === crc32(block.subarray(0, CRC_AT));
 }
 
-/** Tells whether a file begins as an entry does; others are not ours to remove. */
+/** Returns whether a file begins as an entry does. Other files must not be removed. */
 export function hasMagic(start: Buffer): boolean {
   return start.length >= 4 && start.readUInt32LE(0) === MAGIC;
 }
 
-/** Returns how many bytes of a file its head takes; 0: the file is damaged, or is none of ours. */
+/** Returns the length of the head in bytes; 0 if the file is damaged or not an entry. */
 export function headBytes(start: Buffer): number {
   const preamble = start.subarray(0, BLOCK_BYTES);
   if (!isWhole(preamble) || preamble.readUInt32LE(0) !== MAGIC) return 0;
@@ -132,7 +132,7 @@ export function readHead(start: Buffer, fileBytes: number): EntryHead | undefine
   const { response } = described;
   return {
     ...described,
-    // What a file says of itself is not believed where a response could be split.
+    // The text of a file is not trusted where it could split a response.
     ...(response && {
       response: { ...response, isPlain: response.headers.every((text) => PLAIN.test(text)) },
     }),

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Variants } from './entry-head.ts';
 
-/** How an entry is found. */
+/** The name by which an entry is found. */
 export interface EntryName {
-  /** The key as the configuration makes it; all variants of a response have the same. */
+  /** The key as the configuration makes it; all variants of a response have the same key. */
   readonly key: string;
-  /** Tells a variant; '' if the key has none. */
+  /** Identifies a variant; '' if the key has no variants. */
   readonly variant: string;
-  /** Names the file, and the place in the index. */
+  /** Determines the name of the file and the entry in the index. */
   readonly digest: Buffer;
 }
 
-/** Returns the values of a request that tell its variant. */
+/** Returns the values of a request that determine its variant. */
 export type VariantOf = (names: readonly string[]) => string;
 
 /** Returns the name of a key. */
@@ -24,7 +24,7 @@ export function variantName(key: string, { names, epoch }: Variants, variantOf: 
   return named(key, `${epoch}\n${variantOf(names)}`);
 }
 
-/** Returns the name of an entry that says of itself what it is. */
+/** Returns the name of an entry by its description. */
 export function named(key: string, variant: string): EntryName {
   const digest = createHash('sha256')
     .update(variant === '' ? key : `${key}\n${variant}`)

@@ -1,7 +1,7 @@
 import { close, fstat, mkdir, open, read, rename, unlink, write } from 'node:fs';
 import { promisify } from 'node:util';
 
-// A `FileHandle` takes several times the CPU time of a file descriptor.
+// A `FileHandle` costs several times the CPU time of a file descriptor.
 export const openFile = promisify(open);
 export const closeFile = promisify(close);
 export const statFile = promisify(fstat);

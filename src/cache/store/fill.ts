@@ -29,9 +29,9 @@ export interface FillTarget {
   readonly index: CacheIndex;
   readonly directory: CacheDirectory;
   now(): number;
-  /** Lets lookups of this worker wait for an entry. */
+  /** Makes lookups of this worker wait for an entry. */
   arrives(digest: Buffer, arrival: Promise<void>): Promise<void>;
-  /** A file has got its name. */
+  /** Called when a file has got its name. */
   placed(name: EntryName, placed: Placed): void;
   notStored(reason: string): void;
   diskFault(call: string, error: unknown): void;
@@ -47,11 +47,11 @@ export interface Placed {
 }
 
 /**
- * Stores one response while it is received. A small body is written at once when it is complete, a larger one to a file
- * that nobody else sees until then. A fault of the disk ends the storing; the response goes on without it.
+ * Stores one response while it is received. A small body is written when it is complete; a larger one at once, to a
+ * file that is not visible until then. A fault of the disk ends the storing; the response goes on without it.
  */
 export class Fill {
-  /** Called when more has been written, or nothing will be any more. */
+  /** Called when more has been written, or the writing has ended. */
   onProgress: (() => void) | undefined = undefined;
   readonly #store: FillTarget;
   readonly #filling: Filling;
@@ -73,7 +73,7 @@ export class Fill {
     this.#description = encodeDescription(filling.description);
   }
 
-  /** False: the response is not stored any more. */
+  /** False: the response is no longer being stored. */
   get isStoring(): boolean {
     return this.#state !== 'over';
   }
@@ -88,7 +88,7 @@ export class Fill {
     return this.#waitingBytes;
   }
 
-  /** Takes a piece of the body, which must not change any more. */
+  /** Takes a piece of the body. Its content must not change after that. */
   add(piece: Buffer): void {
     if (this.#state !== 'open') return;
     this.#crc = crc32(piece, this.#crc);
@@ -108,7 +108,7 @@ export class Fill {
     this.#closeUnlessHeld();
   }
 
-  /** Reads what is written, between `hold` and `letGo`. */
+  /** Reads bytes that were written, between `hold` and `letGo`. */
   read(bytes: Buffer, from: number): Promise<number> {
     if (!this.#part) return Promise.reject(new Error('nothing is written yet'));
     this.hold();
@@ -116,8 +116,8 @@ export class Fill {
   }
 
   /**
-   * The body is complete. From the moment of the call, lookups wait for the entry. Resolves when it can be found, or is not
-   * stored after all. Never rejects.
+   * Called when the body is complete; from then on, lookups wait for the entry. Resolves when it can be found, or is
+   * not stored after all. Never rejects.
    */
   async finish(): Promise<void> {
     if (this.#state !== 'open') return;
@@ -147,7 +147,7 @@ export class Fill {
     }
   }
 
-  /** The response is not complete, or must not be stored. */
+  /** Ends the storing: the response is incomplete or must not be stored. */
   drop(reason: string): void {
     if (this.#state === 'open') void this.#end(reason);
   }
@@ -202,7 +202,7 @@ export class Fill {
     this.#waiting = [];
     await writeAt(fd, bytes, this.#bodyAt + this.#writtenBytes);
     this.#writtenBytes += bytes.length;
-    // What waited was given up if the storing has ended meanwhile.
+    // If the storing has ended meanwhile, the bytes that waited were dropped.
     this.#waitingBytes = Math.max(0, this.#waitingBytes - bytes.length);
     this.onProgress?.();
   }
@@ -213,7 +213,7 @@ export class Fill {
     await this.#end('disk');
   }
 
-  /** Lets go of the file; without a reason, it is the entry's now. */
+  /** Releases the file. If no reason is given, it now belongs to the entry. */
   async #end(reason?: string): Promise<void> {
     this.#state = 'over';
     this.#waiting = [];
@@ -221,7 +221,7 @@ export class Fill {
     this.onProgress?.();
     if (reason !== undefined) this.#store.notStored(reason);
     this.#filling.done?.();
-    // A fault of the disk is told by the writing itself.
+    // The writing reports a fault of the disk itself.
     if (reason !== 'disk') await this.#writing;
     const part = this.#part;
     if (!part) return;

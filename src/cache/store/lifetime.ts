@@ -4,14 +4,14 @@ import type { EntryTimes } from './entry-head.ts';
 /** Headers of a response that decide whether and how long it is stored. */
 export type DecidingHeader = 'x-accel-expires' | 'expires' | 'cache-control' | 'set-cookie' | 'vary';
 
-/** What a location says about the lifetime of responses. */
+/** The rules of a location about the lifetime of responses. */
 export interface LifetimeRules {
   ignores(header: DecidingHeader): boolean;
-  /** Seconds for a status whose response says nothing; 0: it is not stored. */
+  /** Returns the lifetime in seconds for a status if the response states none; 0: it is not stored. */
   validFor(status: number): number;
 }
 
-/** Why a response is not stored. */
+/** The reason why a response is not stored. */
 type Refusal = 'set-cookie' | 'vary' | 'headers' | 'no lifetime';
 
 /** The verdict on a response: how long it may be served, and the request headers that it depends on. */
@@ -23,7 +23,7 @@ export interface Lifetime {
 const LONGEST_VARY = 128;
 /** Seconds; a larger number means "far in the future". */
 const FAR = 315_360_000;
-/** Seconds; the largest window behind the end of a lifetime, which may lie far in the past. */
+/** Seconds; the longest window after the end of a lifetime, which may lie far in the past. */
 const LONGEST_WINDOW = 2 ** 31 - 1;
 
 /** Decides whether a response may be stored, and for how long (nginx ngx_http_upstream_process_*). */
@@ -57,13 +57,13 @@ export function lifetimeOf(
   };
 }
 
-/** Returns the names of a `Vary`, each once, in an order of their own. */
+/** Returns the names in a `Vary`, without repetitions, sorted. */
 function namesOf(vary: string): readonly string[] {
   const names = vary.split(',').map((name) => name.trim().toLowerCase());
   return [...new Set(names.filter((name) => name !== ''))].sort();
 }
 
-/** `n`: seconds from now; `@n`: seconds since the epoch; 0: never. Another text is ignored. */
+/** Reads `n` (seconds from now), `@n` (seconds since the epoch) or 0 (never). Other texts are ignored. */
 function readAccelExpires(text: string | undefined, nowMs: number): number | 'never' | undefined {
   const [, at, digits] = /^(@?)(\d+)$/.exec(text ?? '') ?? [];
   if (digits === undefined) return undefined;
@@ -91,7 +91,7 @@ function readCacheControl(lines: readonly string[]): CacheControl {
   };
 }
 
-/** `undefined`: the text does not have the parameter; NaN: it has no number. */
+/** Reads the seconds of a parameter. `undefined`: the text does not have it; NaN: it has no number. */
 function secondsBehind(text: string, parameter: string, most = FAR): number | undefined {
   const at = text.indexOf(parameter);
   if (at < 0) return undefined;

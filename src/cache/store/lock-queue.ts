@@ -15,11 +15,11 @@ interface Patience {
   readonly startedMs: number;
 }
 
-/** A lock of another worker is looked at again after a time that doubles. */
+/** A lock that another worker holds is checked again at intervals that double. */
 const SHORTEST_STEP_MS = 5;
 const LONGEST_STEP_MS = 100;
 
-/** The requests of one worker that wait until somebody else has fetched a response of a cache, in whatever location. */
+/** Requests of one worker that wait until another request has fetched a response of a cache, in any location. */
 export class LockQueue {
   readonly #store: LockedStore;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -28,7 +28,7 @@ export class LockQueue {
     this.#store = store;
   }
 
-  /** Resolves with a ticket; with `again` when the lock has become free; with `late` after the timeout. */
+  /** Resolves with a ticket; with `again` once the lock is free; with `late` after the timeout. */
   async lock(digest: Buffer, { ageMs, timeoutMs, startedMs }: Patience): Promise<number | 'again' | 'late'> {
     const { index } = this.#store;
     for (let stepMs = SHORTEST_STEP_MS; ; stepMs = Math.min(stepMs * 2, LONGEST_STEP_MS)) {
@@ -41,7 +41,7 @@ export class LockQueue {
     }
   }
 
-  /** Frees a lock; waiting requests of this worker learn of it at once. */
+  /** Frees a lock, and notifies the waiting requests of this worker. */
   release(digest: Buffer, ticket: number): void {
     this.#store.index.unlock(digest, ticket);
     for (const wake of this.#waiting.get(digest.toString('hex')) ?? []) wake();

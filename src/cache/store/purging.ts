@@ -4,9 +4,9 @@ import type { CacheMeter, PurgedBy } from './cache-meter.ts';
 import type { CacheDirectory } from './directory.ts';
 import { nameOf } from './entry-name.ts';
 
-/** Longest wait for files that somebody else removes: their worker may have died. */
+/** Longest wait for files that other workers remove: they may have died. */
 const REMOVAL_MS = 1_000;
-/** Longest wait for the loader, and how often it is looked at. */
+/** Longest wait for the loader, and the interval between checks. */
 const LOADING_MS = 10_000;
 const LOADING_STEP_MS = 20;
 
@@ -19,7 +19,7 @@ interface PurgedStore {
   diskFault(call: string, error: unknown): void;
 }
 
-/** Removes what several purges mean, at once. Resolves with a number for each text when no worker serves them any more. */
+/** Does several purges at once. Resolves with the number of entries for each text, once no worker serves them. */
 export async function purgeAll(
   store: PurgedStore,
   purges: PurgeList,
@@ -28,7 +28,7 @@ export async function purgeAll(
   const { index } = store;
   const matcher = index.recordPurges(purges);
   const counts = purges.texts.map(() => 0);
-  // What the loader has not seen is dropped when it is: only who asks for numbers waits for it.
+  // Entries that the loader has not seen are removed when it sees them. Only the API waits for their number.
   if (!index.isLoaded && by === 'api') await purgeUnseen(store, purges, counts);
   const others: Pick<IndexedEntry, 'entry' | 'generation'>[] = [];
   for (let cursor: number | undefined = 1; cursor !== undefined;) {
@@ -38,7 +38,7 @@ export async function purgeAll(
     for (const { nth } of [...part.removals, ...part.others])
       if (nth !== undefined) (counts[nth] as number) += 1;
     await store.remove(part.removals);
-    // A large index takes some milliseconds: requests go on meanwhile.
+    // A large index takes some milliseconds; other requests are served in between.
     if (cursor !== undefined) await nextTurn();
   }
   await removedByOthers(store, others);
@@ -50,8 +50,8 @@ export async function purgeAll(
 }
 
 /**
- * What the loader has not seen yet is not served any more, and goes when it is seen. Waiting for that only makes the numbers
- * right, so it has an end.
+ * Entries that the loader has not seen yet are no longer served, and are removed when it sees them. Waiting for that
+ * only makes the numbers right, so the wait is limited.
  */
 async function purgeUnseen(store: PurgedStore, { kind, texts }: PurgeList, counts: number[]): Promise<void> {
   if (kind === 'key') {
@@ -62,7 +62,7 @@ async function purgeUnseen(store: PurgedStore, { kind, texts }: PurgeList, count
     await sleep(LOADING_STEP_MS);
 }
 
-/** Waits until files that somebody else removes are gone. */
+/** Waits until the files that other workers remove are gone. */
 async function removedByOthers(
   { index }: PurgedStore,
   entries: readonly Pick<IndexedEntry, 'entry' | 'generation'>[],

@@ -2,17 +2,17 @@ import type { Clusters, ZonePurge } from '../../cluster/index.ts';
 import type { Caches } from './caches.ts';
 import type { CacheStore } from './store.ts';
 
-/** What a location says about purges of other gateways. */
+/** The settings of a location for purges in a cluster. */
 export interface PurgeSharing {
-  /** `cache_purge_cluster`: the cluster whose gateways purge what is purged here. */
+  /** `cache_purge_cluster`: the cluster whose gateways repeat the purges of this one. */
   readonly purgeCluster?: string;
-  /** `cache_purge_on_gap`: what becomes of stored responses when purges of others were missed. */
+  /** `cache_purge_on_gap`: the treatment of stored responses after purges of other gateways were missed. */
   readonly purgeOnGap: 'expire' | 'keep';
 }
 
 /** The other gateways of a cluster. */
 export interface OtherGateways {
-  /** Lets them do purges. Never rejects. */
+  /** Sends purges to them. Never rejects. */
   tell(purges: readonly ZonePurge[]): Promise<void>;
 }
 
@@ -23,8 +23,8 @@ interface SharingScope {
 }
 
 /**
- * Does what others of the cluster purge in these caches, and gives those who are to be told of purges; `undefined` if the location
- * names no cluster.
+ * Repeats the purges of other gateways of the cluster in these caches. Returns the gateways that are to get this one's
+ * purges; `undefined` if the location names no cluster.
  */
 export function sharePurges(
   stores: readonly CacheStore[],

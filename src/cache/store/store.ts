@@ -14,7 +14,7 @@ import { LockQueue } from './lock-queue.ts';
 import { purgeAll } from './purging.ts';
 import { isEntry, readEntry, type StoredEntry } from './stored-entry.ts';
 
-/** Bytes of small entries that one worker keeps in memory for each cache, and what an entry costs besides its body. */
+/** Bytes of small entries that one worker keeps in memory for each cache, and the cost of an entry besides its body. */
 const KEPT_BYTES = 16_777_216;
 const ENTRY_BYTES = 1_024;
 /** Files that one worker keeps open for each cache. */
@@ -26,22 +26,22 @@ const ARRIVAL_MS = 1_000;
 /** Nothing is stored for this long after a fault of the disk; one line in the log says so. */
 const PAUSE_MS = 10_000;
 const MOST_TRIES = 3;
-/** Entries that leave at a time when there is no room. */
+/** Number of entries that are removed at a time when there is no room. */
 const EVICTED = 16;
-/** Errors of a process, or a system, without descriptors. */
+/** Errors when the process or the system has no free descriptors. */
 const EXHAUSTED: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 /** Errors of a disk without room. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** What a cache has for a request. */
+/** The result of looking for the response to a request. */
 export interface Found {
-  /** The name that the response has, or would get. */
+  /** The name of the stored response, or of the one to be stored. */
   readonly name: EntryName;
-  /** What says that the key has variants. */
+  /** The variants of the key. */
   readonly varies?: Variants | undefined;
-  /** Fresh or not. Whoever gets it releases it. */
+  /** Fresh or expired. The receiver must release it. */
   readonly entry?: StoredEntry;
-  /** Absent: the index is full, and nothing may be stored. */
+  /** Absent: the index is full, and the response cannot be stored. */
   readonly indexed?: IndexedEntry | undefined;
 }
 
@@ -52,7 +52,7 @@ interface Kept {
   touchedMs: number;
 }
 
-/** What a store is made of. */
+/** The parts of a store. */
 interface StoreParts {
   readonly name: string;
   readonly index: CacheIndex;
@@ -69,13 +69,13 @@ export class CacheStore implements FillTarget {
   readonly meter: CacheMeter;
   readonly locks = new LockQueue(this);
   readonly #parts: StoreParts;
-  /** When a fault of one file was last told. */
+  /** When a fault of a single file was last logged. */
   #toldMs = -Infinity;
   readonly #kept = new LRUCache<string, Kept>({
     maxSize: KEPT_BYTES,
     sizeCalculation: ({ entry }, text) => ENTRY_BYTES + entry.sizeBytes + text.length * 2,
   });
-  /** Entries whose bodies are in files: opening one takes longer than reading it. */
+  /** Entries with their bodies in files, since opening a file takes longer than reading it. */
   readonly #opened = new LRUCache<string, Kept>({
     max: MOST_OPENED,
     dispose: ({ entry }) => entry.release(),
@@ -96,7 +96,7 @@ export class CacheStore implements FillTarget {
     return Date.now();
   }
 
-  /** Looks for the response to a key. It returns a promise unless the response is in memory. */
+  /** Looks for the response to a key. Returns a promise unless the response is in memory. */
   find(key: string, look: Looking): Found | Promise<Found> {
     const kept = this.#current(key);
     if (!kept) return this.#search(nameOf(key), look);
@@ -107,7 +107,7 @@ export class CacheStore implements FillTarget {
     return variant ? { ...used(variant), varies } : this.#search(name, look, varies);
   }
 
-  /** Reads what the directory has for a key, fresh or not, and changes nothing. Whoever gets it releases it. */
+  /** Reads the stored response to a key, fresh or expired, without changing anything. The caller must release it. */
   async look(key: string, variantOf: VariantOf): Promise<StoredEntry | undefined> {
     for (let name = nameOf(key); ;) {
       const entry = await this.directory.open(name.digest).then(readEntry, () => undefined);
@@ -125,7 +125,7 @@ export class CacheStore implements FillTarget {
     return this.index.pausedUntilMs > this.now() ? undefined : new Fill(this, filling);
   }
 
-  /** Begins to store what says that a key has variants. From now on, lookups wait for it. */
+  /** Begins to store the variants of a key. From now on, lookups wait for that. */
   vary(key: string, names: readonly string[], filling: Pick<Filling, 'times' | 'since'>): Variants {
     const varies = { names, epoch: randomBytes(9).toString('base64url') };
     const description = { key, variant: '', tags: [], varies };
@@ -133,7 +133,7 @@ export class CacheStore implements FillTarget {
     return varies;
   }
 
-  /** Records that a stale entry is valid again: for this worker at once, for the others when its file says so. */
+  /** Records that a stale entry is valid again: at once for this worker, for the others when the file is written. */
   async renew(name: EntryName, entry: StoredEntry, times: EntryTimes): Promise<void> {
     const { digest } = name;
     const keep = (): void => {
@@ -151,23 +151,23 @@ export class CacheStore implements FillTarget {
       }
       keep();
     } catch (error) {
-      // It was purged meanwhile, so there is nothing to renew.
+      // It was purged meanwhile.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.diskFault('write', error);
     }
   }
 
-  /** Removes what a purge means. Resolves with the number of entries when no worker serves them any more. */
+  /** Does a purge. Resolves with the number of its entries, once no worker serves them. */
   async purge({ kind, text }: Purge, by: PurgedBy): Promise<number> {
     const [count = 0] = await this.purgeAll({ kind, texts: [text] }, by);
     return count;
   }
 
-  /** Removes what several purges mean, at once. Resolves as `purge` does, with a number for each text. */
+  /** Does several purges at once. Resolves as `purge` does, with a number for each text. */
   purgeAll(purges: PurgeList, by: PurgedBy): Promise<readonly number[]> {
     return purgeAll(this, purges, by);
   }
 
-  /** Removes the least recently used entries, at most this many, until it is enough. Resolves with their number. */
+  /** Removes the least recently used entries, at most `most`, until it is enough. Resolves with their number. */
   async evict(
     reason: EvictionReason,
     most: number,
@@ -221,7 +221,7 @@ export class CacheStore implements FillTarget {
     this.meter.notStored(reason);
   }
 
-  /** Storing pauses for a while. The log says so once. */
+  /** Pauses the storing for a while, and logs that once. */
   diskFault(call: string, error: unknown): void {
     this.meter.fault('disk');
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) void this.evict('free', EVICTED);
@@ -232,7 +232,7 @@ export class CacheStore implements FillTarget {
     this.#parts.log.write('crit', `${failure}, cache "${this.name}" stores nothing for 10s`);
   }
 
-  /** Something in the directory cannot be used; the rest of the cache goes on. */
+  /** Reports a file that cannot be used; the rest of the cache is not affected. */
   fileFault(call: string, path: string, error: unknown): void {
     this.meter.fault('file');
     const nowMs = this.now();
@@ -248,13 +248,13 @@ export class CacheStore implements FillTarget {
     this.#opened.clear();
   }
 
-  /** Closes files that are no longer those of their entries: until then, the disk keeps their content. */
+  /** Closes removed files, whose content stays on the disk until then. */
   closeRemoved(): void {
     for (const [text, { indexed }] of this.#opened)
       if (!this.index.isCurrent(indexed)) this.#opened.delete(text);
   }
 
-  /** Gives what is in memory, if no thread has changed it. */
+  /** Returns the entry in memory, if no thread has changed it. */
   #current(text: string): Kept | undefined {
     const kept = this.#kept.get(text) ?? this.#opened.get(text);
     if (!kept) return undefined;
@@ -295,7 +295,7 @@ export class CacheStore implements FillTarget {
     return { name, varies, indexed };
   }
 
-  /** Counts a use. If the index is full, the least recently used entries leave. */
+  /** Counts a use. If the index is full, removes the least recently used entries. */
   async #use({ digest, key }: EntryName): Promise<IndexedEntry | undefined> {
     const indexed = this.index.use(digest, key, this.now());
     if (indexed) return indexed;
@@ -303,7 +303,7 @@ export class CacheStore implements FillTarget {
     return this.index.use(digest, key, this.now());
   }
 
-  /** Waits for an entry that is being put in place, by this worker or another one. */
+  /** Waits for an entry that this or another worker is putting in place. */
   async #arrival(digest: Buffer): Promise<void> {
     const arrival = this.#arriving.get(digest.toString('hex'));
     if (arrival) return arrival;
@@ -354,19 +354,19 @@ export class CacheStore implements FillTarget {
       if (indexed.file === 'unsure' && code === 'ENOENT') return 'absent';
       this.meter.fault('file');
       this.#unreadable(systemFailure('open', this.directory.pathOf(digest), error));
-      // Without a descriptor nothing is known of the file.
+      // Without a free descriptor, the state of the file is unknown.
       if (EXHAUSTED.has(code)) return 'absent';
       return 'damaged';
     }
   }
 
-  /** Tells whether a body that was not read since the start is right, if that is to be known before it is sent. */
+  /** Returns whether a body that was not checked since the start is intact, if that must be known before it is sent. */
   async #isSound(
     entry: StoredEntry,
     { name, indexed, verifyBytes }: { name: EntryName; indexed: IndexedEntry; verifyBytes: number },
   ): Promise<boolean> {
     if (indexed.isChecked && !entry.isInMemory) return true;
-    // What is in memory is compared at once: it is sent without being read again.
+    // A body in memory is compared at once, since it is sent without being read again.
     if (!entry.isInMemory && entry.sizeBytes > verifyBytes) return true;
     if (await entry.isIntact()) return true;
     this.#damaged(name.digest, 'body');
@@ -386,7 +386,7 @@ export class CacheStore implements FillTarget {
     });
   }
 
-  /** Many files at a time cannot be opened, as a rule: the log says so for the first of them. */
+  /** Usually, many files cannot be opened at the same time: only the first one is logged. */
   #unreadable(failure: string): void {
     const nowMs = this.now();
     if (nowMs - this.#unreadableMs < PAUSE_MS) return;
@@ -407,7 +407,7 @@ export class CacheStore implements FillTarget {
     return this.index.found({ digest, key, tags: head.tags }, facts);
   }
 
-  /** Removes an entry that cannot be served. False: it has changed meanwhile. */
+  /** Removes an entry that cannot be served. False: it was changed meanwhile. */
   async #discard({ digest }: EntryName, indexed: IndexedEntry): Promise<boolean> {
     if (!this.index.beginRemoval(digest, indexed.generation)) return false;
     await this.remove([{ digest }]);
@@ -415,12 +415,12 @@ export class CacheStore implements FillTarget {
   }
 }
 
-/** How a request looks for a response. */
+/** The way in which a request looks for a response. */
 interface Looking {
   readonly variantOf: VariantOf;
-  /** Larger bodies are compared with their checksum while they are sent, not before. */
+  /** The checksum of a larger body is compared while it is sent, not before. */
   readonly verifyBytes: number;
-  /** The request has looked before: no further use is counted. */
+  /** The request has looked before: its use is already counted. */
   readonly isAgain?: boolean;
 }
 

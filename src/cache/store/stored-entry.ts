@@ -5,10 +5,10 @@ import { closeFile, readAt, statFile } from './file-calls.ts';
 
 /** Bodies up to this size are read whole, and kept in memory. */
 export const SMALL_BODY_BYTES = 262_144;
-/** The first read of a file: the head and, mostly, a small body. */
+/** The first read of a file gets the head and, usually, a small body. */
 const FIRST_READ_BYTES = 16_384;
 
-/** A stored response: its body is in memory, or in a file that is open. Whoever gets it releases it, once. */
+/** A stored response. Its body is in memory or in an open file. Each receiver must release it once. */
 export class StoredEntry implements SentFile {
   readonly head: EntryHead;
   readonly #body: Buffer | undefined;
@@ -33,7 +33,7 @@ export class StoredEntry implements SentFile {
     return this.#body === undefined;
   }
 
-  /** Whether it may be given to several requests. */
+  /** True if it may be given to several requests. */
   get isInMemory(): boolean {
     return this.#body !== undefined;
   }
@@ -54,7 +54,7 @@ export class StoredEntry implements SentFile {
     return filled;
   }
 
-  /** Gives the same response, in memory, with other times. */
+  /** Returns the same response, in memory, with other times. */
   renewed(times: EntryTimes): StoredEntry {
     return new StoredEntry({ ...this.head, times }, this.#body ?? this.#fd);
   }
@@ -73,12 +73,12 @@ export class StoredEntry implements SentFile {
     return crc === bodyCrc;
   }
 
-  /** From now on, `readLater` refuses the last piece of a body whose checksum is wrong. */
+  /** From now on, `readLater` does not deliver the last piece of a body whose checksum is wrong. */
   watch(compared: (isRight: boolean) => void): void {
     this.#compared = compared;
   }
 
-  /** Adds a user, who releases it too. */
+  /** Adds a user, who must release it, too. */
   use(): this {
     this.#users++;
     return this;
@@ -88,7 +88,7 @@ export class StoredEntry implements SentFile {
     if (--this.#users === 0 && this.#fd >= 0) closeFile(this.#fd).catch(() => undefined);
   }
 
-  /** Only a body that is read from its start to its end can be compared. */
+  /** The checksum can be compared only if the body is read from start to end. */
   #follow(piece: Buffer, from: number): void {
     if (from !== this.#crcAt) return;
     this.#crc = crc32(piece, this.#crc);
@@ -101,7 +101,7 @@ export class StoredEntry implements SentFile {
   }
 }
 
-/** Tells whether an open file is an entry, damaged or not, or empty. */
+/** Returns whether an open file is an entry (damaged or not), or empty. */
 export async function isEntry(fd: number): Promise<boolean> {
   const start = Buffer.alloc(4);
   const length = await readAt(fd, start, 0);
@@ -120,7 +120,7 @@ export async function readEntry(fd: number): Promise<StoredEntry | undefined> {
   }
 }
 
-/** The times of an entry may be written at this moment, so a second try decides. */
+/** The times of an entry may be written at this moment, so that a second try decides. */
 async function readOnce(fd: number): Promise<StoredEntry | undefined> {
   const { size } = await statFile(fd);
   let start = Buffer.allocUnsafe(Math.min(size, FIRST_READ_BYTES));
@@ -136,6 +136,6 @@ async function readOnce(fd: number): Promise<StoredEntry | undefined> {
   }
   const head = readHead(start, size);
   if (!head) return undefined;
-  // Memory of its own: what lives long must not hold a larger buffer.
+  // A copy, so that a long-lived body does not keep a larger buffer in memory.
   return new StoredEntry(head, isSmall ? Buffer.from(start.subarray(head.bodyAt, size)) : fd);
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CacheDirectory } from './directory.ts';
 import type { CacheStore } from './store.ts';
 
-/** The limits of a cache, and how much is done at a time. */
+/** The limits of a cache, and the size of a portion of work. */
 interface Limits {
   readonly inactiveMs: number;
   /** 0: no limit. */
@@ -19,12 +19,12 @@ interface Limits {
 }
 
 const TICK_MS = 1_000;
-/** The part of the index that is kept free, as in nginx: new entries need not wait until old ones are removed. */
+/** The part of the index that is kept free, as in nginx, so that new entries need not wait for removals. */
 const FREE_PART = 1 / 8;
 
 /**
- * Looks after the directory of a cache: reads it after a start, and removes what is too old or too much. One worker does it
- * for all; when that ends, another takes its seat.
+ * Looks after the directory of a cache: reads it after a start, and removes entries that are too old or too many. One
+ * worker does this for all; when it ends, another one takes its seat.
  */
 export class Upkeep {
   readonly #store: CacheStore;
@@ -69,7 +69,7 @@ export class Upkeep {
     await this.#sweep();
   }
 
-  /** Reads the directory. Files that are not of this cache stay as they are. */
+  /** Reads the directory. Files of other programs are left alone. */
   async #load(): Promise<void> {
     const { loaderFiles, loaderSleepMs, loaderThresholdMs } = this.#limits;
     const portion = new Portion({
@@ -92,7 +92,7 @@ export class Upkeep {
     else if (directory.isLeft(name)) await directory.removePart(path);
   }
 
-  /** What cannot be read must not keep the rest out of the cache. */
+  /** Skips a file that cannot be read, so that the others still get into the cache. */
   #leaveOut(call: string, path: string, error: unknown): void {
     // It was removed meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#store.fileFault(call, path, error);
@@ -128,8 +128,8 @@ export class Upkeep {
   }
 
   /**
-   * Gives the step that removes as much as the file system lacks for `min_free`. Files that workers have open keep their room for
-   * a while, so the file system is asked again only when all have closed them.
+   * Returns the function that removes as much as the file system lacks for `min_free`. Removed files that workers have
+   * open still take room, so the file system is asked again only after all have closed them.
    */
   async #makeRoom(): Promise<() => Promise<number>> {
     const { minFreeBytes, managerFiles: files } = this.#limits;
@@ -142,7 +142,7 @@ export class Upkeep {
     return () => this.#store.evict('free', files, (_used, facts) => facts.bytes <= mostBytes);
   }
 
-  /** What the file system has left; without the directory nothing is stored, and nothing can be removed. */
+  /** Returns the free bytes of the file system. Without the directory, nothing is stored and nothing can be removed. */
   async #freeBytes(): Promise<number> {
     try {
       const { bavail, bsize } = await statfs(this.#store.directory.path);
@@ -154,14 +154,14 @@ export class Upkeep {
   }
 }
 
-/** How much is done between two pauses, and how long they are. */
+/** The number of files or the time between two pauses, and the length of a pause. */
 interface PortionRules {
   readonly files: number;
   readonly sleepMs: number;
   readonly thresholdMs: number;
 }
 
-/** Work that makes a pause after some files, or some time, so that requests do not suffer. */
+/** Work that pauses after a number of files or a time, so that requests are not delayed. */
 class Portion {
   readonly #rules: PortionRules;
   #files = 0;

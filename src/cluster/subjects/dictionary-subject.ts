@@ -76,7 +76,7 @@ export class DictionarySubject implements KeyedSubject {
     const read = states.map(({ value, ...state }) => ({ ...state, value: valueOf(value) }));
     const applied = unlessBusy(() => this.#entries.apply(read, position));
     if (applied && applied.unfit > 0) this.#unfit();
-    return applied?.overtaken;
+    return applied?.superseded;
   }
 
   keepOnly(keys: ReadonlySet<string>): boolean {

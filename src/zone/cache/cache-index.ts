@@ -29,39 +29,39 @@ import {
 import { type PurgeMatcher, purgeMatcher } from './purge-matcher.ts';
 import { type PurgeList, recordPurges, wasPurged } from './purges.ts';
 
-/** Opens the index of a cache for this thread. Throws if the memory holds none. */
+/** Opens the index of a cache for this thread. Throws if the memory has no index. */
 export function openCacheIndex(buffer: SharedArrayBuffer, threadId: number): CacheIndex {
   return new CacheIndex(memoryOf(buffer), threadId);
 }
 
-/** What the index knows of an entry at one moment. */
+/** The state of an entry at one moment, as the index has it. */
 export interface IndexedEntry {
   /** Its number, valid while `isCurrent` says so. */
   readonly entry: number;
   readonly generation: number;
   /**
-   * `stored`: there is a file. `unsure`: the disk must be asked. `arriving`: a complete response is being put in place.
-   * `absent`: there is none that may be served.
+   * `stored`: there is a file. `unsure`: only the disk can tell. `arriving`: a complete response is being put in place.
+   * `absent`: there is no file that may be served.
    */
   readonly file: 'stored' | 'unsure' | 'arriving' | 'absent';
   readonly uses: number;
   readonly validMs: number;
-  /** The checksum of its body was compared since the start. */
+  /** The checksum of its body was compared since the start of the process. */
   readonly isChecked: boolean;
-  /** A status of the gateway's own that is kept instead of a response; 0: none. */
+  /** A status of the gateway itself that is kept instead of a response; 0: there is no such status. */
   readonly remembered: number;
 }
 
-/** What is recorded of a stored response. */
+/** The facts about a stored response that are recorded. */
 interface StoredFacts {
   readonly sizeBytes: number;
   readonly validMs: number;
   readonly isChecked: boolean;
-  /** It has no response of its own: its key has variants. It is not counted when it is purged. */
+  /** It has no response of its own, since its key has variants. Purges do not count it. */
   readonly varies: boolean;
 }
 
-/** An entry by its digest, with what its purges look at. */
+/** An entry by its digest, with the texts by which it can be purged. */
 interface Named {
   readonly digest: Uint8Array;
   readonly key: string;
@@ -77,17 +77,17 @@ export interface IndexFacts {
   readonly isLoaded: boolean;
 }
 
-/** An entry that is being removed: its file goes first. */
+/** An entry that is being removed: the file is removed first, then the entry. */
 export interface Removal {
   readonly digest: Buffer;
   readonly sizeBytes: number;
 }
 
-/** What purges mean among some entries; `nth` says which text means an entry that counts. */
+/** Purged entries of one part of the index. `nth`: the index of the text; `undefined`: the entry does not count. */
 interface PurgedPart {
   /** The caller removes their files and calls `finishRemoval`. */
   readonly removals: (Removal & { readonly nth: number | undefined })[];
-  /** Somebody else removes their files. Those that leave anyway do not count, those that were about to be stored do. */
+  /** Entries whose files another thread removes. Only those that were about to be stored count. */
   readonly others: (Pick<IndexedEntry, 'entry' | 'generation'> & { readonly nth: number | undefined })[];
 }
 
@@ -100,8 +100,9 @@ const FILES: Readonly<Record<number, 'stored' | 'arriving'>> = {
 };
 
 /**
- * The index of a cache that all threads share: which entries there are, when they were used, who fetches them. Each call
- * is atomic. If the lock cannot be acquired in 250 ms, a call does nothing and returns what it returns for a full index.
+ * The index of a cache, shared by all threads: its entries, their last uses, and which thread fetches which one. Each
+ * call is atomic. If the lock cannot be acquired within 250 ms, a call does nothing and returns the same as for a full
+ * index.
  */
 export class CacheIndex {
   readonly #table: CacheTable;
@@ -119,7 +120,7 @@ export class CacheIndex {
     this.#lock = new ZoneLock(memory.i32, threadId, () => repairCache(memory));
   }
 
-  /** Counts a use of a key, with an entry of its own if it is new. `undefined`: the index is full. */
+  /** Counts a use of a key, which is added if it is new. `undefined`: the index is full. */
   use(digest: Uint8Array, key: string, nowMs: number): IndexedEntry | undefined {
     return this.#locked(() => {
       const table = this.#table;
@@ -140,7 +141,7 @@ export class CacheIndex {
     });
   }
 
-  /** Tells, without the lock, whether an entry is still what it was. */
+  /** Returns, without the lock, whether an entry is unchanged. */
   isCurrent({ entry, generation }: Pick<IndexedEntry, 'entry' | 'generation'>): boolean {
     return Atomics.load(this.#memory.i32, this.#table.at(entry, GENERATION) >> 2) === generation;
   }
@@ -155,8 +156,8 @@ export class CacheIndex {
   }
 
   /**
-   * Takes the lock for fetching an entry; one that is older than `ageMs` is taken over. Returns a ticket, 0 if somebody
-   * else has the lock.
+   * Takes the lock for fetching an entry, also from a holder that has had it for longer than `ageMs`. Returns a ticket;
+   * 0 if another request holds the lock.
    */
   lock(digest: Uint8Array, { nowMs, ageMs }: { readonly nowMs: number; readonly ageMs: number }): number {
     const ticket = this.#locked(() => {
@@ -184,7 +185,7 @@ export class CacheIndex {
     });
   }
 
-  /** Keeps a status of the gateway's own for a key, instead of a response. */
+  /** Keeps a status of the gateway itself for a key, instead of a response. */
   remember(digest: Uint8Array, status: number, validMs: number): void {
     this.#locked(() => {
       const entry = this.#table.find(digest);
@@ -199,7 +200,7 @@ export class CacheIndex {
     return this.#memory.u32[PURGES_WORD] as number;
   }
 
-  /** Begins to give an entry another file. `since`: the purges when the response began. `undefined`: it is not stored. */
+  /** Begins to store a new file of an entry. `since`: `purges` when the request began. `undefined`: do not store. */
   beginStore(
     { digest, key, tags }: Named,
     { since, nowMs }: { readonly since: number; readonly nowMs: number },
@@ -221,8 +222,8 @@ export class CacheIndex {
   }
 
   /**
-   * Ends what `beginStore` began; without facts, the file could not be put in place. `purged`: the file must be removed,
-   * and then `finishRemoval` called.
+   * Ends what `beginStore` began. No facts: the file could not be put in place. `purged`: the caller must remove the
+   * file and then call `finishRemoval`.
    */
   finishStore(digest: Uint8Array, facts: StoredFacts | undefined): IndexedEntry | 'purged' | undefined {
     return this.#locked(() => {
@@ -256,7 +257,7 @@ export class CacheIndex {
     });
   }
 
-  /** Records what was found on disk: by the loader, or by a lookup whose entry was `unsure`. */
+  /** Records an entry found on disk by the loader, or by a lookup of an `unsure` entry. */
   found({ digest, key, tags }: Named, facts: StoredFacts): IndexedEntry | 'purged' | undefined {
     return this.#locked(() => {
       const table = this.#table;
@@ -283,7 +284,7 @@ export class CacheIndex {
     });
   }
 
-  /** Begins to remove an entry, if it is still of this generation. False: somebody else changes it. */
+  /** Begins to remove an entry, if it is still of this generation. False: another thread is changing it. */
   beginRemoval(digest: Uint8Array, generation?: number): boolean {
     const begun = this.#locked(() => {
       const entry = this.#table.find(digest);
@@ -329,7 +330,7 @@ export class CacheIndex {
     return removals;
   }
 
-  /** Records purges: what began before them will not be stored. Gives what `purgePart` compares entries with. */
+  /** Records purges, so that responses requested before are not stored. Returns the matcher for `purgePart`. */
   recordPurges(purges: PurgeList): PurgeMatcher {
     const record = (): true => {
       recordPurges(this.#table, purges);
@@ -339,7 +340,7 @@ export class CacheIndex {
     return purgeMatcher(purges);
   }
 
-  /** Begins to remove what purges mean, in parts: call it with the returned cursor until that is `undefined`. */
+  /** Begins to remove purged entries, in parts: call it with the returned cursor until that is `undefined`. */
   purgePart(matcher: PurgeMatcher, cursor = 1): PurgedPart & { readonly next: number | undefined } {
     const part: PurgedPart = { removals: [], others: [] };
     const next = this.#part(cursor, (entries) => {
@@ -348,7 +349,7 @@ export class CacheIndex {
     return { ...part, next };
   }
 
-  /** Shows the stored responses in parts, as `purgePart` does: all of a part, or the largest ones of it. */
+  /** Returns the stored responses in parts, as `purgePart` does: all of a part, or its largest ones. */
   entriesPart(
     cursor = 1,
     most = SCANNED,
@@ -382,12 +383,12 @@ export class CacheIndex {
     return Atomics.load(this.#memory.i32, LOADED_WORD) === 1;
   }
 
-  /** Every file of the directory is in the index from now on. */
+  /** Records that every file of the directory is in the index. */
   setLoaded(): void {
     Atomics.store(this.#memory.i32, LOADED_WORD, 1);
   }
 
-  /** Nothing is stored before this time: the disk had a fault. */
+  /** Nothing is stored before this time, since the disk had a fault. */
   get pausedUntilMs(): number {
     return this.#memory.f64[PAUSED_DOUBLE] as number;
   }
@@ -404,7 +405,7 @@ export class CacheIndex {
     return this.#table.insert(digest, payload);
   }
 
-  /** Makes room: the oldest entries that only count uses go, as their removal needs no disk. */
+  /** Makes room: removes the oldest entries that only count uses, which have no files. */
   #dropCounted(): void {
     const table = this.#table;
     let looked = 0;
@@ -414,7 +415,7 @@ export class CacheIndex {
     }
   }
 
-  /** An entry keeps its tags in its blocks: with others it is made anew. */
+  /** An entry keeps its tags in its blocks: to change them, it is removed and inserted again. */
   #tagged(entry: number, { digest, key, tags }: Named): number {
     const table = this.#table;
     if (table.tags(entry).join('\n') === tags.join('\n')) return entry;
@@ -429,7 +430,7 @@ export class CacheIndex {
     return made;
   }
 
-  /** Looks at the entries that begin in some blocks. Gives the next block; the same one if the lock was not to be had. */
+  /** Looks at the entries that begin in some blocks. Returns the next block; the same one if the zone was locked. */
   #part(cursor: number, look: (entries: readonly number[]) => void): number | undefined {
     const table = this.#table;
     const { blocks } = table.geometry;
@@ -456,7 +457,7 @@ export class CacheIndex {
       removals.push({ digest: table.digest(entry), sizeBytes: table.f64(entry, SIZE), nth: counted });
       return;
     }
-    // Who is about to put a file in place finds the entry condemned, and removes the file itself.
+    // The thread that is about to put a file in place finds the entry condemned and removes the file itself.
     if (state === STATES.replacing) table.settle(entry, STATES.deleting, 0);
     const generation = table.u32(entry, GENERATION) | 0;
     others.push({ entry, generation, nth: state === STATES.replacing ? nth : undefined });

@@ -135,7 +135,7 @@ export class CacheTable {
     return generation;
   }
 
-  /** Changes the state, and what lies on disk. */
+  /** Changes the state, and the size on disk. */
   settle(entry: number, state: number, sizeBytes: number): void {
     const { u32, f64 } = this.memory;
     const hadFile = this.u8(entry, STATE) !== STATES.counted;
@@ -158,7 +158,7 @@ export class CacheTable {
     return ticket;
   }
 
-  /** Begins to remove an entry; the thread removes the file. False: there is none, or somebody else changes it. */
+  /** Begins to remove an entry; the thread then removes the file. False: no file, or another thread changes it. */
   condemn(entry: number, owner: number): boolean {
     const state = this.u8(entry, STATE);
     if (state !== STATES.stored && state !== STATES.unsure) return false;
@@ -225,7 +225,7 @@ export class CacheTable {
     this.memory.u32[OLDEST_WORD] = entry;
   }
 
-  /** Gives the entries with the largest files, largest first; all of them if they are no more than `most`. */
+  /** Returns the entries with the largest files, the largest first; all entries if there are at most `most`. */
   largest(entries: readonly number[], most: number): readonly number[] {
     if (entries.length <= most) return entries;
     const largest: number[] = [];
@@ -256,7 +256,7 @@ export class CacheTable {
     return length === wanted.length && this.#read(entry, length).equals(wanted);
   }
 
-  /** Gives the beginning of the key, one character for each byte. */
+  /** Returns the beginning of the key, one character for each byte. */
   keyStart(entry: number, mostBytes: number): string {
     return this.#read(entry, Math.min(mostBytes, this.u16(entry, KEY_LENGTH))).toString('latin1');
   }
@@ -309,7 +309,7 @@ export class CacheTable {
     return true;
   }
 
-  /** The digest is as good as random, and clients cannot choose it freely: its first word is the hash. */
+  /** The first word of the digest is the hash: digests are as good as random, and clients cannot choose them freely. */
   #bucketOf(digest: Uint8Array): number {
     const [a = 0, b = 0, c = 0, d = 0] = digest;
     const hash = a | (b << 8) | (c << 16) | (d << 24);
@@ -348,11 +348,11 @@ interface Payload {
   readonly key: Buffer;
   /** Separated by newlines. */
   readonly tags: Buffer;
-  /** Those of all tags. */
+  /** The bits of all tags. */
   readonly tagBits: number;
 }
 
-/** Gives two of 32 bits to a tag: an entry without them does not have it. */
+/** Returns two of 32 bits for a tag: an entry without these bits does not have the tag. */
 export function tagBits(tag: string): number {
   const hash = fnv1a(Buffer.from(tag));
   return ((1 << (hash & 31)) | (1 << ((hash >>> 5) & 31))) >>> 0;

@@ -59,7 +59,7 @@ export const PAUSED_DOUBLE = 11;
 
 export const PURGES_AT = HEADER_BYTES;
 export const PURGE_BYTES = 32;
-/** Records of an index for each of its bytes, and the bounds of their number: a small index keeps its room for entries. */
+/** Number of purge records per byte of an index, and its bounds, so that a small index keeps room for entries. */
 const RECORDS_PER_BYTE = 1 / 2_048;
 const LEAST_RECORDS = 64;
 const MOST_RECORDS = 4_096;
@@ -91,8 +91,9 @@ export const FIRST_PAYLOAD = 104;
 export const FURTHER_PAYLOAD = 8;
 
 /**
- * `counted`: there is no file, only uses are counted. `stored`: there is one. `replacing`: a new file is about to take
- * the name. `deleting`: the file is being removed. `unsure`: a thread died in the middle; the disk must be asked.
+ * `counted`: there is no file, only uses are counted. `stored`: there is a file. `replacing`: a new file is about to
+ * take the name. `deleting`: the file is being removed. `unsure`: a thread died during a change; only the disk can
+ * tell.
  */
 export const STATES = { counted: 0, stored: 1, replacing: 2, deleting: 3, unsure: 4 } as const;
 

@@ -3,10 +3,10 @@ import { type CacheTable, tagBits } from './cache-table.ts';
 import { KEY_HASH, TAG_BITS, TAGS_LENGTH } from './kind.ts';
 import type { PurgeList } from './purges.ts';
 
-/** Gives the index of the first text that means the entry; -1 if none does. The caller holds the zone's lock. */
+/** Returns the index of the first text that matches the entry; -1 if none does. The caller holds the zone's lock. */
 export type PurgeMatcher = (table: CacheTable, entry: number) => number;
 
-/** Prepares purges for comparing all entries with them in one pass. */
+/** Compiles purges, so that all entries are compared with them in one pass. */
 export function purgeMatcher({ kind, texts }: PurgeList): PurgeMatcher {
   switch (kind) {
     case 'key':

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Memory } from '../header.ts';
 import { DIGEST_BYTES, type Geometry, PURGE_BYTES, PURGES_AT, PURGES_WORD } from './kind.ts';
 
-/** What a purge removes: one key, all keys with a prefix ('': all), what has a tag, or a tag with a prefix. */
+/** A purge removes one key, keys with a prefix ('': all), entries with a tag, or with a tag that has a prefix. */
 export interface Purge {
   readonly kind: 'key' | 'prefix' | 'tag' | 'tag prefix';
   readonly text: string;
@@ -17,11 +17,11 @@ export interface PurgeList {
 const KINDS: readonly Purge['kind'][] = ['key', 'prefix', 'tag', 'tag prefix'];
 
 /*
- * The last purges, so that what began before one is not stored after it. A record is 32 bytes:
+ * The last purges. A response that was requested before a purge must not be stored after it. A record is 32 bytes:
  *   0 u32 kind   4 u32 length of the text in bytes   8 digest of the text (16 bytes)
  */
 
-/** Where purges are recorded. */
+/** The memory in which purges are recorded. */
 interface Recorded {
   readonly memory: Memory;
   readonly geometry: Pick<Geometry, 'purgeRecords'>;
@@ -42,8 +42,8 @@ export function recordPurges({ memory, geometry }: Recorded, { kind, texts }: Pu
 }
 
 /**
- * Tells whether a purge after the first `since` ones meant this entry. If more purges than the records hold have passed,
- * the answer is yes: to lose an entry is better than to keep one that was purged. The caller holds the zone's lock.
+ * Returns whether a purge after the first `since` ones matches this entry. Also true if some of these purges are no
+ * longer recorded: losing an entry is better than keeping a purged one. The caller holds the zone's lock.
  */
 export function wasPurged(
   { memory: { u32, bytes }, geometry: { purgeRecords } }: Recorded,
@@ -67,7 +67,7 @@ export function wasPurged(
 class PurgeableTexts {
   readonly #key: Buffer;
   readonly #tags: readonly Buffer[];
-  /** By kind and length: an entry is compared with many records. */
+  /** Cached by kind and length, since an entry is compared with many records. */
   readonly #known = new Map<string, readonly Buffer[]>();
 
   constructor({ key, tags }: { readonly key: string; readonly tags: readonly string[] }) {
@@ -75,7 +75,7 @@ class PurgeableTexts {
     this.#tags = tags.map((tag) => Buffer.from(tag));
   }
 
-  /** Gives the digests of what a purge of this kind with a text of this length may mean. */
+  /** Returns the digests of the texts of this length by which a purge of this kind matches the entry. */
   digests(kind: Purge['kind'], length: number): readonly Buffer[] {
     const name = `${kind} ${length}`;
     const known = this.#known.get(name);

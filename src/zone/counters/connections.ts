@@ -6,7 +6,7 @@ export interface ConnectionTotals {
   readonly accepted: number;
   readonly handled: number;
   readonly requests: number;
-  /** Those of the node engine: uWebSockets.js reports a request when its head is complete. */
+  /** Counted by the node engine only: uWebSockets.js reports a request when its head is complete. */
   readonly reading: number;
   /** Unfinished requests, including the one that reads this. */
   readonly writing: number;

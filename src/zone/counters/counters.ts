@@ -73,7 +73,7 @@ export class Histogram {
   }
 }
 
-/** A metric's name and help; `untyped`: a counter whose name Prometheus would not allow for one. */
+/** A metric's name and help. `untyped`: a counter whose name is not valid for counters of Prometheus. */
 export interface Metric {
   readonly name: string;
   readonly help: string;

@@ -39,7 +39,7 @@ export class Blocks {
     for (let done = 0, start = this.#firstPayload; ; start = FURTHER_PAYLOAD) {
       const part = Math.min(length - done, BLOCK_BYTES - start);
       const to = this.at(block, start);
-      // For so few bytes a loop is faster than `set`.
+      // For so few bytes, a loop is faster than `set`.
       for (let i = 0; i < part; i++) bytes[to + i] = payload[done + i] as number;
       done += part;
       const next = this.at(block, NEXT) >> 2;
@@ -77,7 +77,7 @@ export class Blocks {
     this.#release(rest);
   }
 
-  /** Tells whether the payload begins with these bytes. */
+  /** Returns whether the payload begins with these bytes. */
   startsWith(first: number, wanted: Uint8Array, length: number): boolean {
     const { bytes, u32 } = this.#memory;
     let done = 0;

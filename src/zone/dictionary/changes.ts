@@ -18,8 +18,8 @@ import {
 } from './layout.ts';
 
 /**
- * Which entries of a shared dictionary were changed here, and wait for the store, in the order of their last changes. Every method
- * must be called under the zone's lock.
+ * The entries of a shared dictionary that were changed on this gateway and wait for the store, in the order of their
+ * last changes. Every method must be called under the zone's lock.
  */
 export class Changes {
   readonly #u32: Uint32Array;
@@ -34,7 +34,7 @@ export class Changes {
     this.#firstAt = blocksAt - BLOCK_BYTES;
   }
 
-  /** Identifies the store that has the entries, too; 0: the dictionary is not shared. */
+  /** The number of the store that shares the entries; 0: the dictionary is not shared. */
   get store(): number {
     return this.#f64[STORE_DOUBLE] as number;
   }
@@ -47,7 +47,7 @@ export class Changes {
     return this.store !== 0;
   }
 
-  /** Most bytes of key and text while the dictionary is shared. */
+  /** Maximum bytes of key and text while the dictionary is shared. */
   get mostBytes(): number {
     return this.#u32[MOST_BYTES_WORD] as number;
   }
@@ -56,7 +56,7 @@ export class Changes {
     this.#u32[MOST_BYTES_WORD] = bytes;
   }
 
-  /** Up to which counter the dictionary has the stream of the store. */
+  /** The counter up to which the dictionary has the stream of the store. */
   get position(): number {
     return this.#f64[POSITION_DOUBLE] as number;
   }
@@ -65,7 +65,7 @@ export class Changes {
     this.#f64[POSITION_DOUBLE] = counter;
   }
 
-  /** When the stream was made whose entries the dictionary has; 0: that is not known. Needs no lock. */
+  /** The birth of the stream that the entries are from; 0: unknown. Needs no lock. */
   get birth(): number {
     return this.#f64[BIRTH_DOUBLE] as number;
   }
@@ -74,7 +74,7 @@ export class Changes {
     this.#f64[BIRTH_DOUBLE] = birth;
   }
 
-  /** The entry that was changed before the others that wait; 0 if none waits. */
+  /** The waiting entry that was changed first; 0 if no entry waits. */
   get first(): number {
     return this.#u32[FIRST_WAITING_WORD] as number;
   }
@@ -83,7 +83,7 @@ export class Changes {
     return this.#get(entry, LATER);
   }
 
-  /** The number of the change of an entry that waits; 0 if it does not. */
+  /** The number of the change of an entry that waits; 0 if the entry does not wait. */
   changeOf(entry: number): number {
     return this.#f64[this.#at(entry, CHANGE) >> 3] as number;
   }
@@ -92,7 +92,7 @@ export class Changes {
     return this.changeOf(entry) > 0;
   }
 
-  /** The counter of the stream that the value of an entry has, or that the one who changed it had seen. */
+  /** The counter of the stream that the value comes from or, for a local change, that was seen when it was made. */
   counterOf(entry: number): number {
     return this.#f64[this.#at(entry, COUNTER) >> 3] as number;
   }
@@ -102,8 +102,8 @@ export class Changes {
   }
 
   /**
-   * Numbers a change of an entry that is not marked yet, or notes the counter of the state that it comes from. `seen` is the counter of
-   * what the change replaces.
+   * Prepares an entry for its insertion: as a change, with a number, or with the counter of the state that it comes
+   * from. `seen` is the counter of the value that a change replaces.
    */
   stamp(entry: number, counter: number | undefined, seen: number): void {
     if (!this.isShared) return this.#setChange(entry, 0);
@@ -111,12 +111,12 @@ export class Changes {
     this.#setChange(entry, counter === undefined ? this.#next() : 0);
   }
 
-  /** Links an entry that was stamped, if it waits. */
+  /** Links a stamped entry into the list of waiting entries, if it waits. */
   link(entry: number): void {
     if (this.waits(entry)) this.#append(entry);
   }
 
-  /** An entry is about to be changed here. */
+  /** Records that an entry is about to be changed on this gateway. */
   add(entry: number): void {
     this.unlink(entry);
     this.setCounter(entry, Math.max(this.position, this.counterOf(entry)));
@@ -124,13 +124,13 @@ export class Changes {
     this.#append(entry);
   }
 
-  /** An entry waits no more. */
+  /** Records that an entry no longer waits. */
   settle(entry: number): void {
     this.unlink(entry);
     this.#setChange(entry, 0);
   }
 
-  /** Removes an entry from those that wait, if it does. */
+  /** Unlinks an entry from the list of waiting entries, if it waits. */
   unlink(entry: number): void {
     if (!this.waits(entry)) return;
     const [earlier, later] = [this.#get(entry, EARLIER), this.later(entry)];

@@ -18,7 +18,7 @@ import { Table } from './table.ts';
 interface PutOptions {
   readonly value: DictionaryValue;
   readonly ttlMs: number | undefined;
-  /** Which keys are written: those without a value, those with one, or any. */
+  /** The keys that are written: those without a value, those with a value, or any. */
   readonly where: 'absent' | 'present' | 'any';
 }
 
@@ -49,7 +49,7 @@ export function openDictionary(
  * lock could not be acquired in 250 ms, `bad key` if the key is empty or longer than 65535 bytes.
  */
 export class Dictionary {
-  /** What the gateways of a cluster share of it. */
+  /** The entries as the gateways of a cluster share them. */
   readonly shared: SharedEntries;
   readonly #table: Table;
   readonly #lock: ZoneLock;
@@ -115,7 +115,7 @@ export class Dictionary {
       if (typeof value !== 'number') {
         throw new DictionaryFault('not a number', `the value of "${key}" is not a number`);
       }
-      // A thread that dies in between leaves a change without a difference, not the opposite.
+      // A thread that dies in between leaves a change without effect; the reverse order could lose one.
       if (this.#table.changes?.isShared === true) this.#table.changes.add(entry);
       this.#table.setNumber(entry, value + delta);
       this.#use(entry);
@@ -133,8 +133,8 @@ export class Dictionary {
   }
 
   /**
-   * Returns keys, the most recently written (with `evict`: used) first. Other threads are blocked meanwhile, hence
-   * `limit`.
+   * Returns keys, the most recently written (with `evict`: used) first. Other threads are blocked meanwhile, so `limit`
+   * bounds their number.
    */
   keys(limit: number = DEFAULT_LIMIT): string[] {
     return this.#locked(() => this.#living(limit).map((entry) => this.#table.key(entry)));
@@ -149,8 +149,8 @@ export class Dictionary {
   }
 
   /**
-   * Returns all entries in parts, unordered, so that other threads are blocked briefly only. Entries that exist all the
-   * time are found once; others may be missed.
+   * Returns all entries in parts, unordered, so that other threads are blocked only briefly. Entries that exist during
+   * the whole scan are found once; others may be missed.
    */
   scan(cursor: number = 0): DictionaryPart {
     const end = Math.min(cursor + SCANNED_BUCKETS, this.#table.geometry.buckets);
@@ -187,7 +187,7 @@ export class Dictionary {
 
   #put(key: string, { value, ttlMs, where }: PutOptions): boolean {
     const text = typeof value === 'string' ? value : '';
-    // Checked before encoding, so that a text that can never fit takes no memory.
+    // Checked before encoding, so that a text that cannot fit takes no memory.
     if (text.length > this.#table.geometry.blocks * BLOCK_BYTES) throw full();
     this.#payload.encode(key, text);
     return this.#locked(() => {
@@ -205,8 +205,8 @@ export class Dictionary {
   }
 
   /**
-   * Must be called under the lock. Stores the payload as an entry with this value, replacing another one if there is
-   * one.
+   * Stores the payload as an entry with this value, instead of `replaced` if that is given. Must be called under the
+   * lock.
    */
   #store(value: DictionaryValue, { replaced, nowMs, ttlMs = this.#timeoutMs }: StoreOptions): void {
     const { changes } = this.#table;

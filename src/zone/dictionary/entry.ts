@@ -13,12 +13,12 @@ export function fnv1a(bytes: Uint8Array, length: number = bytes.length, seed: nu
   return hash >>> 0;
 }
 
-/** Why a dictionary refuses a call; nothing has been changed. */
+/** The reason why a dictionary refuses a call; nothing has been changed. */
 type DictionaryRefusal = 'busy' | 'no memory' | 'not a number' | 'bad key' | 'too large';
 
 /**
- * The error of a refused call. `busy`: the lock could not be acquired in 250 ms, and another try may succeed. The other
- * reasons are faults of the call; `too large`: for a dictionary that gateways share.
+ * The error of a refused call. `busy`: the lock could not be acquired within 250 ms; another try may succeed. The other
+ * reasons are faults of the call. `too large`: only in a dictionary that gateways share.
  */
 export class DictionaryFault extends Error {
   readonly refusal: DictionaryRefusal;
@@ -82,7 +82,7 @@ export class Payload {
   hash = 0;
   readonly #seed: number | undefined;
 
-  /** `seed` of the hash, if clients choose the keys. All users of a table must use the same. */
+  /** `seed`: the seed of the hash, needed if clients choose the keys. All users of a table must use the same. */
   constructor(seed?: number) {
     this.bytes = this.#small;
     this.#seed = seed;

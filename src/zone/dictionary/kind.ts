@@ -38,13 +38,13 @@ interface Rebuilding {
   readonly geometry: Geometry;
   /** 1 for each block that belongs to an entry. */
   readonly taken: Uint8Array;
-  /** The words of the entries that wait for the store. */
+  /** The first words of the entries that wait for the store. */
   readonly waiting: number[];
 }
 
 /**
- * Rebuilds everything except the marked entries: buckets, order of use, changes that wait, free blocks and counts. After the death
- * of a writer this keeps every complete entry, but loses the order of use. The caller holds the lock.
+ * Rebuilds everything from the marked entries: buckets, order of use, waiting changes, free blocks and counts. After
+ * the death of a writer, every complete entry is kept, but the order of use is lost. The caller holds the lock.
  */
 export function rebuild(memory: Memory): void {
   const geometry = geometryOf(memory);
@@ -105,7 +105,7 @@ function keep(entry: number, rebuilding: Rebuilding): void {
   if (expires !== 0 && expires < (f64[EARLIEST_DOUBLE] as number)) f64[EARLIEST_DOUBLE] = expires;
 }
 
-/** Links the changes that wait in the order in which they were made. */
+/** Links the waiting changes in the order in which they were made. */
 function linkWaiting({ memory: { u32, f64 }, geometry, waiting }: Rebuilding): void {
   const changeOf = (entry: number): number => f64[(wordOf(entry, geometry) * 4 + CHANGE) >> 3] as number;
   // The writer died before the dictionary was shared.

@@ -5,29 +5,29 @@ import { type DictionaryValue, Payload } from './entry.ts';
 import { WAKE_WORD } from './layout.ts';
 import type { Table } from './table.ts';
 
-/** An entry that was changed here, as it is now. */
+/** A local change of an entry, with the present value. */
 interface EntryChange {
   /** Grows with each change. */
   readonly sequence: number;
   readonly key: string;
-  /** `undefined`: the entry was deleted, or has expired. */
+  /** `undefined`: the entry was deleted or has expired. */
   readonly value: DictionaryValue | undefined;
   /** The time that is left; 0: it never expires. */
   readonly ttlMs: number;
-  /** Up to which counter the dictionary had the stream when this was changed. */
+  /** The counter up to which the dictionary had the stream when the change was made. */
   readonly seen: number;
 }
 
-/** What the stream of the store says of a key. */
+/** The state of a key in the stream of the store. */
 export interface EntryState extends Omit<EntryChange, 'sequence' | 'seen'> {
   readonly counter: number;
-  /** This dictionary has written it. */
+  /** The entry was written by this incarnation of the dictionary. */
   readonly isOwn: boolean;
 }
 
-/** What came of states: keys whose changes here were given up, and how many values have no room. */
+/** The result of applying states: the keys of superseded changes, and the number of values without room. */
 interface Applied {
-  readonly overtaken: readonly string[];
+  readonly superseded: readonly string[];
   readonly unfit: number;
 }
 
@@ -46,12 +46,12 @@ interface SharedEntriesParts {
   readonly locked: <T>(act: () => T) => T;
 }
 
-/** Buckets that are looked through per acquisition of the lock. */
+/** Buckets that are read per acquisition of the lock. */
 const MOST_BUCKETS = 256;
 
 /**
- * The side of a dictionary that talks to the store of a cluster. What threads write meanwhile are changes, which wait for the store.
- * Every method may throw the `DictionaryFault` "busy".
+ * The interface of a dictionary to the store of a cluster. Writes of threads are local changes, which wait for the
+ * store. Every method may throw the `DictionaryFault` "busy".
  */
 export class SharedEntries {
   readonly #table: Table;
@@ -59,7 +59,7 @@ export class SharedEntries {
   readonly #parts: SharedEntriesParts;
   readonly #wakeUp: WakeUp;
   readonly #payload = new Payload();
-  /** The store that this thread knows of. */
+  /** The store that this thread shares the dictionary with. */
   #store = 0;
 
   constructor(parts: SharedEntriesParts) {
@@ -70,8 +70,8 @@ export class SharedEntries {
   }
 
   /**
-   * The dictionary is shared from now on, through a store with this number; all entries become changes if it was not before. Those
-   * with more than `mostBytes` bytes of key and text cannot be written any more.
+   * Shares the dictionary through the store with this number. If it was not shared before, all entries become changes.
+   * From now on, an entry may have at most `mostBytes` bytes of key and text.
    */
   share(store: number, mostBytes: number): void {
     const changes = this.#changes;
@@ -88,7 +88,7 @@ export class SharedEntries {
     });
   }
 
-  /** The dictionary is not shared any more. */
+  /** Ends the sharing of the dictionary. */
   unshare(): void {
     this.#store = 0;
     this.#parts.locked(() => {
@@ -98,12 +98,12 @@ export class SharedEntries {
     });
   }
 
-  /** Calls `listener` after changes in any thread, once for several in quick succession. Returns the function that ends it. */
+  /** Calls `listener` after changes in any thread, once for several at a time. Returns the function that ends this. */
   watch(listener: () => void): () => void {
     return this.#wakeUp.listen(listener);
   }
 
-  /** Gives the first changes that wait for the store, by ascending sequence. */
+  /** Returns the first changes that wait for the store, by ascending sequence. */
   changes(most: number): readonly EntryChange[] {
     const given = this.#shared(() => {
       const nowMs = this.#parts.now();
@@ -119,7 +119,7 @@ export class SharedEntries {
     return given ?? [];
   }
 
-  /** A change waits no more: the store has it, or has refused it. False: it does not wait any more, or has changed again. */
+  /** Ends the waiting of a change that the store has taken or refused. False: it no longer waits, or is newer. */
   settle({ key, sequence }: Pick<EntryChange, 'key' | 'sequence'>): boolean {
     this.#payload.encode(key);
     const isSettled = this.#shared(() => {
@@ -142,7 +142,7 @@ export class SharedEntries {
     });
   }
 
-  /** The birth of the stream that the entries are from; 0: it is not known. Only the thread that talks to the store sets it. */
+  /** The birth of the stream that the entries are from; 0: unknown. Only the thread that talks to the store sets it. */
   get birth(): number {
     return this.#changes.birth;
   }
@@ -151,64 +151,63 @@ export class SharedEntries {
     this.#changes.birth = birth;
   }
 
-  /** The stream was made anew: nothing that was seen of it counts. */
+  /** Forgets which counters were seen, since the stream was created again. */
   forget(): void {
     this.#shared(() => this.#disown());
   }
 
   /**
-   * Applies states. With a position they are the next of the stream, which the dictionary then has up to there; without, they are the
-   * newest of some keys, and count whatever was applied before. A change that waits is given up for a state that is not own and that
-   * it has not seen. `undefined`: the dictionary is not shared with this store any more.
+   * Applies states. With a position they are the next ones of the stream, which the dictionary then has up to there.
+   * Without, they are the newest of some keys, and are applied whatever was applied before. A waiting change is given
+   * up for a state that it has not seen and that is not own. `undefined`: the dictionary is no longer shared with this
+   * store.
    */
   apply(states: readonly EntryState[], position: number | undefined): Applied | undefined {
     return this.#shared(() => {
-      const overtaken: string[] = [];
+      const superseded: string[] = [];
       let unfit = 0;
       for (const state of states) {
         this.#payload.encode(state.key, typeof state.value === 'string' ? state.value : '');
         const entry = this.#table.lookUp(this.#payload);
         if (this.#isKnown(state, entry, position === undefined)) continue;
-        if (entry !== 0 && this.#isOvertaken(entry, state)) overtaken.push(state.key);
+        if (entry !== 0 && this.#isSuperseded(entry, state)) superseded.push(state.key);
         if (state.value !== undefined)
           unfit += this.#replace(entry, { ...state, value: state.value }) ? 0 : 1;
         else if (entry !== 0) this.#table.remove(entry);
       }
       if (position !== undefined) this.#moveTo(position);
-      return { overtaken, unfit };
+      return { superseded, unfit };
     });
   }
 
-  /** Removes the entries whose keys the store has not, unless they wait for it. */
+  /** Removes all entries with other keys, unless they wait for the store. */
   keepOnly(keys: ReadonlySet<string>): void {
     this.#eachUnsent((entry) => {
       if (!keys.has(this.#table.key(entry))) this.#table.remove(entry);
     });
   }
 
-  /** The entries with other keys than these wait for the store. */
+  /** Lets all entries with other keys wait for the store. */
   renewOthers(keys: ReadonlySet<string>): void {
     this.#eachUnsent((entry) => {
       if (this.#mayBeSent(entry) && !keys.has(this.#table.key(entry))) this.#changes.add(entry);
     });
   }
 
-  /**
-   * The entries with these keys wait for the store, as having seen all that it has.
-   */
+  /** Lets the entries with these keys wait for the store, as changes that have seen its whole stream. */
   repair(keys: ReadonlySet<string>): void {
     for (const key of keys) {
       this.#payload.encode(key);
       this.#shared(() => {
         const entry = this.#table.lookUp(this.#payload);
-        // What is not here may have been evicted.
+        // An entry that is missing here may have been evicted.
         if (entry === 0 || this.#changes.waits(entry) || !this.#mayBeSent(entry)) return;
         this.#changes.add(entry);
       });
     }
   }
 
-  /** Calls `act`, which may remove the entry, with all that do not wait. Between parts others may write: what they change waits. */
+  /** Calls `act`, which may remove the entry, for all entries that do not wait. Others may write between parts. */
   #eachUnsent(act: (entry: number) => void): void {
     const { buckets } = this.#table.geometry;
     for (let from = 0; from < buckets; from += MOST_BUCKETS)
@@ -238,7 +237,7 @@ export class SharedEntries {
     };
   }
 
-  /** Tells whether what is here of a key is at least as new as a state of the stream, or the same as one of all. */
+  /** Returns whether this dictionary has a state already: a newer or the same one; if all keys are read, the same. */
   #isKnown({ counter, isOwn, value }: EntryState, entry: number, isOfAll: boolean): boolean {
     if (entry === 0) return value === undefined;
     const known = this.#changes.counterOf(entry);
@@ -247,13 +246,13 @@ export class SharedEntries {
     return counter === known && value === this.#table.value(entry);
   }
 
-  #isOvertaken(entry: number, { value }: EntryState): boolean {
+  #isSuperseded(entry: number, { value }: EntryState): boolean {
     return this.#changes.waits(entry) && value !== this.#describe(entry, this.#parts.now()).value;
   }
 
   /**
-   * Stores the value of the payload, instead of that of an entry (0: there is none). Without a counter it is a change. False: there is
-   * no room for it.
+   * Stores the value of the payload in place of an entry (0: a new one). Without a counter it is a local change. False:
+   * there is no room.
    */
   #replace(entry: number, { value, ttlMs, counter }: StoredEntry): boolean {
     const { evict, now } = this.#parts;
@@ -261,21 +260,21 @@ export class SharedEntries {
     const expiresMs = ttlMs === 0 ? 0 : nowMs + ttlMs;
     const stored = { value, expiresMs, ...(counter !== undefined && { counter }) };
     if (this.#table.put(this.#payload, stored, { replaced: entry, nowMs, evict })) return true;
-    // No value is better than one that no other gateway has.
+    // A missing value is better than one that no other gateway has.
     if (entry !== 0) this.#table.remove(entry);
     return false;
   }
 
-  /** Deletes an entry (0: there is none) of the key of the payload, as a change. */
+  /** Deletes an entry (0: not there yet) with the key of the payload, as a local change. */
   #delete(entry: number): void {
     if (entry !== 0) return this.#table.bury(entry, this.#changes);
     const { evict, now } = this.#parts;
     if (!this.#table.reserve(this.#payload.length, { replaced: 0, nowMs: now(), evict })) return;
-    // Expired from the beginning: nobody must see it, even if this thread dies.
+    // Expired from the beginning, so that no thread sees it even if this one dies.
     this.#table.bury(this.#table.insert(this.#payload, { value: 0, expiresMs: 1 }), this.#changes);
   }
 
-  /** If this is back, the store has lost what it had behind it: the counters come again, for other entries. */
+  /** Sets the position. A lower one means that the store has lost entries: their counters will be given to others. */
   #moveTo(position: number): void {
     const changes = this.#changes;
     const isBack = position < changes.position;
@@ -285,31 +284,31 @@ export class SharedEntries {
       changes.setCounter(entry, Math.min(changes.counterOf(entry), position));
   }
 
-  /** Nothing is known of a store. */
+  /** Forgets all counters, since the store is another one. */
   #disown(): void {
     for (const entry of this.#entriesIn(0, this.#table.geometry.buckets)) this.#changes.setCounter(entry, 0);
     this.#changes.position = 0;
   }
 
-  /** Nothing waits any more. */
+  /** Ends the waiting of all entries. */
   #settleAll(): void {
     for (const entry of this.#entriesIn(0, this.#table.geometry.buckets))
       this.#table.settle(entry, this.#changes);
   }
 
-  /** All entries become changes, in the order in which they were written. */
+  /** Makes all entries local changes, in the order in which they were written. */
   #changeAll(): void {
     for (let entry = this.#table.oldest; entry !== 0; entry = this.#table.newer(entry))
       if (!this.#changes.waits(entry) && this.#mayBeSent(entry)) this.#changes.add(entry);
   }
 
-  /** What is too large for the store stays here. */
+  /** Returns whether the store may get the entry. Too large ones stay on this gateway. */
   #mayBeSent(entry: number): boolean {
     const fits = this.#table.payloadBytes(entry) <= this.#changes.mostBytes;
     return fits && !this.#table.isExpired(entry, this.#parts.now());
   }
 
-  /** Gives the entries of some buckets; the one that was given last may be removed. */
+  /** Yields the entries of some buckets. The entry that was yielded last may be removed. */
   *#entriesIn(from: number, end: number): Generator<number> {
     for (let bucket = from; bucket < end; bucket++) {
       for (let entry = this.#table.firstIn(bucket), next = 0; entry !== 0; entry = next) {

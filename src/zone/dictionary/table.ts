@@ -30,7 +30,7 @@ interface StoredValue {
   readonly value: DictionaryValue;
   /** Milliseconds since the epoch; 0: never. */
   readonly expiresMs: number;
-  /** The counter of the stream that it comes from; absent: it is a change that is made here. */
+  /** The counter of the stream that it comes from; absent: it is a local change. */
   readonly counter?: number;
 }
 
@@ -49,7 +49,7 @@ interface ReserveOptions {
  */
 export class Table {
   readonly geometry: Geometry;
-  /** Absent in tables that are no dictionaries. */
+  /** Absent in tables of limits. */
   readonly changes: Changes | undefined;
   readonly #memory: Memory;
   readonly #blocks: Blocks;
@@ -144,12 +144,12 @@ export class Table {
     this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
   }
 
-  /** Tells whether the entry was deleted, and waits for the store. It is not in the order of use. */
+  /** Returns whether the entry was deleted and waits for the store. Such entries are not in the order of use. */
   isDeleted(entry: number): boolean {
     return this.changes !== undefined && this.expiresMs(entry) < 0;
   }
 
-  /** Changes when an entry expires; or, for entries that do not expire, the time that they store. */
+  /** Changes when an entry expires or, for entries that do not expire, the time that they store. */
   setTime(entry: number, timeMs: number): void {
     this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] = timeMs;
   }
@@ -176,8 +176,8 @@ export class Table {
   }
 
   /**
-   * Stores an entry instead of `replaced`, which has the same key (0: none that can be seen), and makes room for it as `reserve` does.
-   * Returns false if there is not enough.
+   * Stores an entry instead of `replaced`, which has the same key (0: no visible one), after making room as `reserve`
+   * does. Returns false if there is not enough room.
    */
   put(payload: Payload, stored: StoredValue, options: ReserveOptions): boolean {
     const sharing = this.#sharing;
@@ -189,7 +189,8 @@ export class Table {
   }
 
   /**
-   * Inserts an entry with a new key; `reserve` must have made room. `seen` is the counter of what it replaces.
+   * Inserts an entry with a new key; `reserve` must have made room. `seen` is the counter of the value that it
+   * replaces.
    */
   insert(payload: Payload, { value, expiresMs, counter }: StoredValue, seen: number = 0): number {
     const { u32, u16, f64, bytes } = this.#memory;
@@ -222,14 +223,14 @@ export class Table {
     this.#blocks.free(entry);
   }
 
-  /** Removes an entry; of a shared dictionary as soon as the store knows that. */
+  /** Removes an entry. In a shared dictionary it stays as deleted until the store knows. */
   delete(entry: number): void {
     const sharing = this.#sharing;
     if (sharing === undefined) this.remove(entry);
     else this.bury(entry, sharing);
   }
 
-  /** Deletes an entry of a shared dictionary; its key stays until the store knows that. */
+  /** Marks an entry of a shared dictionary as deleted. Its key stays until the store knows. */
   bury(entry: number, sharing: Changes): void {
     sharing.add(entry);
     this.#unlinkUse(entry);
@@ -239,7 +240,7 @@ export class Table {
     this.#blocks.cut(entry, this.#keyLength(entry));
   }
 
-  /** An entry of a shared dictionary waits no more. */
+  /** Ends the waiting of an entry of a shared dictionary. */
   settle(entry: number, sharing: Changes): void {
     if (this.isDeleted(entry)) return this.remove(entry);
     sharing.settle(entry);
@@ -257,7 +258,7 @@ export class Table {
     stored: StoredValue,
     { options, sharing }: { options: ReserveOptions; sharing: Changes },
   ): boolean {
-    // What cannot be seen any more may be kept for the store.
+    // An entry that is no longer visible may be kept for the store.
     const replaced = options.replaced === 0 ? this.lookUp(payload) : options.replaced;
     if (!this.reserve(payload.length, { ...options, replaced })) return false;
     const seen = replaced === 0 ? 0 : sharing.counterOf(replaced);
@@ -266,7 +267,7 @@ export class Table {
     return true;
   }
 
-  /** Removes the least recently used entries. The one that is replaced stays: its blocks are already counted. */
+  /** Removes the least recently used entries, except `replaced`, whose blocks are already counted as free. */
   #evict(needed: number, replaced: number, keepAfterMs: number = Infinity): void {
     const { u32 } = this.#memory;
     if (replaced !== 0 && !this.isDeleted(replaced)) this.touch(replaced);
@@ -278,7 +279,7 @@ export class Table {
     }
   }
 
-  /** An entry expires at this time. */
+  /** Records that an entry expires at this time. */
   #note(expiresMs: number): void {
     const { f64 } = this.#memory;
     if (expiresMs < (f64[EARLIEST_DOUBLE] as number)) f64[EARLIEST_DOUBLE] = expiresMs;
@@ -293,7 +294,7 @@ export class Table {
     for (let entry = this.newest, older = 0; entry !== 0; entry = older) {
       older = this.older(entry);
       const expires = this.expiresMs(entry);
-      // The time of an entry that waits for the store is noted when that has it.
+      // The time of an entry that waits is recorded when the store has taken it.
       if (expires === 0 || sharing?.waits(entry) === true) continue;
       if (expires <= nowMs && entry !== except) this.remove(entry);
       else if (expires < earliest) earliest = expires;

@@ -70,7 +70,7 @@ function recount(memory: Memory): void {
     if (total === undefined) table.remove(entry);
     else table.setNumber(entry, total);
   }
-  // A writer that died between the two entries has left a share without a total.
+  // A writer that died between writing the two entries has left a share without a total.
   const payload = new Payload(seedOf(memory));
   for (const [key, value] of totals) {
     payload.encode(key);
@@ -87,7 +87,7 @@ function entriesOf(table: Table): number[] {
 
 type LimitDeclaration = RequestLimitDeclaration | ConnectionLimitDeclaration;
 
-/** What both kinds of limits have in common. */
+/** The parts that both kinds of limits share. */
 const shared: Omit<ZoneKind<LimitDeclaration>, 'magic' | 'repair'> = {
   bytes: ({ sizeBytes }) => sizeBytes - (sizeBytes % BLOCK_BYTES),
 

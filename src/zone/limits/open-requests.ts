@@ -4,7 +4,7 @@ import { MAGIC_WORD, memoryOf } from '../header.ts';
 import { setAlive, ZoneLock } from '../lock.ts';
 import { CONNECTION_LIMIT_MAGIC, connectionLimitKind, seedOf, shareOf, totalOf } from './kinds.ts';
 
-/** Nothing in these tables expires. */
+/** Entries of these tables never expire. */
 const NEVER = -Infinity;
 /** Time until another try to acquire the lock. */
 const RETRY_MS = 50;
@@ -12,7 +12,7 @@ const RETRY_MS = 50;
 /** The result of `enter`: counted, too many requests, no room for the key, or lock not acquired. */
 export type EntryOutcome = 'counted' | 'limited' | 'full' | 'busy';
 
-/** Opens a zone of connection limits for this thread. Throws if the memory holds none. */
+/** Opens a zone of connection limits for this thread. Throws if the memory is not one. */
 export function openOpenRequests(buffer: SharedArrayBuffer, threadId: number): OpenRequests {
   return new OpenRequests(buffer, threadId);
 }
@@ -75,7 +75,7 @@ export class OpenRequests {
   #add(total: number): boolean {
     if (!this.#increment(this.#share, this.#table.find(this.#share, NEVER))) return false;
     if (this.#increment(this.#total, total)) return true;
-    // Without a total there was no share before.
+    // Without a total, there was no share before.
     this.#table.remove(this.#table.find(this.#share, NEVER));
     return false;
   }

@@ -9,7 +9,7 @@ import { REQUEST_LIMIT_MAGIC, seedOf } from './kinds.ts';
 /** Entries of these tables never expire. Also the time of a key that was never written. */
 const NEVER = -Infinity;
 
-/** Opens a zone of request limits for this thread. Throws if the memory holds none. */
+/** Opens a zone of request limits for this thread. Throws if the memory is not one. */
 export function openRequestRates(buffer: SharedArrayBuffer, threadId: number): RequestRates {
   return new RequestRates(buffer, threadId);
 }
@@ -52,8 +52,8 @@ export class RequestRates {
   }
 
   /**
-   * Finds the chosen key or adds it with 0. Returns false if the zone is too small for it. Keys that were written after `keepAfterMs`
-   * are not dropped for it.
+   * Finds the chosen key or adds it with 0. Returns false if the zone has no room for it. Keys that were written after
+   * `keepAfterMs` are not dropped.
    */
   find(keepAfterMs: number = Infinity): boolean {
     const table = this.#table;
@@ -77,7 +77,7 @@ export class RequestRates {
     this.#table.setNumber(this.#entry, value);
   }
 
-  /** `-Infinity` if it was never written. */
+  /** The time at which it was written; `-Infinity` if never. */
   get writtenMs(): number {
     return this.#table.expiresMs(this.#entry);
   }

@@ -19,7 +19,7 @@ const LOAD = 10;
 const SUCCESSES = 11;
 const FAILURES = 12;
 
-/** What a check has found out about a peer. */
+/** The verdict of a check on a peer. */
 export type Verdict = 'unknown' | 'healthy' | 'unhealthy';
 
 const VERDICTS: readonly Verdict[] = ['unknown', 'healthy', 'unhealthy'];
@@ -31,7 +31,7 @@ interface CheckMemory {
   readonly at: number;
 }
 
-/** How a probe ended. */
+/** The result of a probe. */
 interface ProbeFacts {
   readonly status: number;
   readonly spentMs: number;
@@ -64,12 +64,12 @@ export class CheckCell {
     return this.#words[this.#at + FAILS] as number;
   }
 
-  /** End of the last probe; 0: there was none. */
+  /** End of the last probe; 0 before the first one. */
   get probedMs(): number {
     return this.#doubles[(this.#at + PROBED) >> 1] as number;
   }
 
-  /** Status of the response to the last probe; 0: there was none. */
+  /** Status of the response to the last probe; 0 without a response. */
   get status(): number {
     return this.#words[this.#at + STATUS] as number;
   }
@@ -79,7 +79,7 @@ export class CheckCell {
     return this.#words[this.#at + SPENT] as number;
   }
 
-  /** When the verdict changed; 0: never, or it is the first one and good. */
+  /** When the verdict changed; 0: never, or the only verdict so far is good. */
   get changedMs(): number {
     return this.#doubles[(this.#at + CHANGED) >> 1] as number;
   }
@@ -94,7 +94,7 @@ export class CheckCell {
     return (this.#words[this.#at + FAILURES] as number) >>> 0;
   }
 
-  /** Number of the load that last claimed the check; 0: none. */
+  /** Number of the load that last claimed the check; 0 if none has. */
   get load(): number {
     return this.#words[this.#at + LOAD] as number;
   }

@@ -96,7 +96,7 @@ export const peersKind: ZoneKind<PeersDeclaration> = {
     return isSame && words[VERSION_WORD] === PEERS_VERSION;
   },
 
-  // Weights and failures may lack the last change of the dead thread: they recover by themselves.
+  // The last change of weights and failures by the dead thread may be missing. They recover by themselves.
   repair: () => undefined,
 
   leave(buffer, threadId) {

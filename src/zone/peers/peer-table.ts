@@ -29,7 +29,7 @@ import {
   WEIGHT,
 } from './kind.ts';
 
-/** Bits of `PeerState.exclusions`: what active checks say about a peer that is not selected. */
+/** Bits of `PeerState.exclusions`: the reasons of active checks not to select a peer. */
 export const UNHEALTHY = 1;
 export const CHECKING = 2;
 
@@ -39,7 +39,7 @@ interface PeersMemory {
   readonly doubles: Float64Array;
 }
 
-/** Which memory of a table belongs to a peer, as indexes of words. */
+/** The memory of a table that belongs to a peer, as indexes of words. */
 interface PeerPlace {
   readonly at: number;
   /** The cell of this thread. */
@@ -123,7 +123,7 @@ export class PeerState {
     this.#words[this.#at + CHECKED] = second;
   }
 
-  /** What active checks say; 0: the peer may be selected. */
+  /** The reasons of active checks against the peer; 0: it may be selected. */
   get exclusions(): number {
     return Atomics.load(this.#words, this.#at + EXCLUSIONS);
   }
@@ -137,7 +137,7 @@ export class PeerState {
     return claimCheck({ words: this.#words, doubles: this.#doubles, at: this.#at + FIRST_CHECK }, digest);
   }
 
-  /** When the peer became available again; 0: its share is whole. */
+  /** When the peer became available again; 0: it gets its whole share. */
   get slowStartFrom(): number {
     return this.#doubles[(this.#at + SLOW_START_FROM) >> 1] as number;
   }
@@ -146,7 +146,7 @@ export class PeerState {
     this.#doubles[(this.#at + SLOW_START_FROM) >> 1] = ms;
   }
 
-  /** Moving average of the time to the head of a response, in ms; 0: none was received. */
+  /** Moving average of the time to the head of a response, in ms; 0 before the first one. */
   get headMean(): number {
     return this.#doubles[(this.#at + HEAD_MEAN) >> 1] as number;
   }
@@ -155,7 +155,7 @@ export class PeerState {
     this.#doubles[(this.#at + HEAD_MEAN) >> 1] = ms;
   }
 
-  /** The same of the time to the last byte. */
+  /** Moving average of the time to the last byte of a response, in ms; 0 before the first one. */
   get lastByteMean(): number {
     return this.#doubles[(this.#at + LAST_BYTE_MEAN) >> 1] as number;
   }
@@ -189,7 +189,7 @@ export class PeerState {
     this.#add(REQUESTS, -1);
     const { cell } = this.#place;
     const at = (cell + CELL_STARTS) >> 1;
-    // Without requests the sum is 0, whatever was lost by rounding.
+    // Without requests, the sum is 0 despite rounding.
     this.#doubles[at] = this.#words[cell + 1] === 0 ? 0 : (this.#doubles[at] as number) - startMs;
   }
 
@@ -203,7 +203,7 @@ export class PeerState {
     this.#add(USES, -1);
   }
 
-  /** The cell of the thread is changed as well: if the thread dies, the master subtracts its cells from the sum. */
+  /** Changes the sum and the cell of this thread: if the thread dies, the master subtracts its cells from the sums. */
   #add(field: typeof USES | typeof REQUESTS, amount: 1 | -1): void {
     Atomics.add(this.#words, this.#place.cell + (field - USES), amount);
     Atomics.add(this.#words, this.#at + field, amount);
@@ -248,12 +248,12 @@ export class PeerTable {
   }
 
   /**
-   * Returns the state of a peer: the one that the zone has under this key, or a new one. With another weight than before,
-   * its share begins anew. If there is no room, the state is private to this thread. It must be released.
+   * Returns the state of a peer: the one that the zone has under this key, or a new one. If the weight has changed, its
+   * share starts again. If there is no room, the state is private to this thread. It must be released.
    */
   claim(key: string, weight: number): PeerState {
     const digest = digestOf(key);
-    // No request waits for this, and the holder of the lock is alive and will release it.
+    // No request waits for this. The holder of the lock is alive and will release it.
     while (!this.#lock.acquire());
     try {
       const index = this.#find(digest) ?? this.#free();
@@ -292,7 +292,7 @@ export class PeerTable {
     return digest.every((word, nth) => this.#words[at + nth] === word);
   }
 
-  /** Returns an unused slot, or else one whose peer is no longer in use. */
+  /** Returns an unused slot, or one whose peer is no longer in use. */
   #free(): number | undefined {
     const all = Array.from({ length: this.#slots }, (_, index) => index);
     return (

@@ -50,7 +50,7 @@ export function repairRing(ring: Memory, capacity: number): void {
   if (range.newest !== 0) {
     const newest = slotOffset(range.newest, capacity);
     f64[LAST_PUBLISH_DOUBLE] = f64[(newest + CREATED) >> 3] as number;
-    // Otherwise the position may have moved since the newest entry.
+    // In the other case, the position may have moved since the newest entry.
     if (isHeaderBehind) f64[POSITION_DOUBLE] = f64[(newest + POSITION) >> 3] as number;
   }
   Atomics.add(i32, SEQUENCE_WORD, 1);
@@ -118,7 +118,7 @@ export const ringKind: ZoneKind<RingDeclaration> = {
   repair: (buffer) => repairRing(memoryOf(buffer), ringCapacity(buffer)),
 };
 
-/** Returns the capacity of the ring in a zone's memory. Throws if it is no ring or has another layout. */
+/** Returns the capacity of the ring in a zone's memory. Throws if it is not a ring or has another layout. */
 export function ringCapacity(buffer: SharedArrayBuffer): number {
   const words = new Uint32Array(buffer, 0, 4);
   const capacity = words[CAPACITY_WORD];

@@ -79,7 +79,7 @@ export interface RingEvent {
 export interface ReceivedEvent extends RingEvent {
   /** When it was published, in milliseconds since the epoch. */
   readonly timestampMs: number;
-  /** Its place in the stream, from 1. */
+  /** Its counter in the stream, from 1. */
   readonly counter: number;
   /** The number of its publisher, from 1. */
   readonly origin: number;
@@ -96,13 +96,13 @@ export interface RingEntry {
   /** When its publisher published it, in milliseconds since the epoch. */
   readonly timestampMs: number;
   /**
-   * What the stream of the store has up to this counter is in the ring before this entry, or is this entry. An event of this
-   * process has the position of the ring when it was published; a received one its counter.
+   * Everything that the stream has up to this counter is in the ring before this entry, or is this entry. For an event
+   * of this process, it is the position of the ring at the time of publishing; for a received event, its counter.
    */
   readonly position: number;
-  /** Its place in the stream; 0: it is not there, or not yet. */
+  /** Its counter in the stream; 0: it is not (yet) in the stream. */
   readonly counter: number;
-  /** Its number among the events of its publisher; for those of this process the generation. */
+  /** Its number among the events of its publisher; the generation for events of this process. */
   readonly sequence: number;
   /** The number of its publisher; 0: this process. */
   readonly origin: number;
@@ -142,7 +142,7 @@ export function stampEntry(image: Memory, generation: number, createdMs: number)
   image.u32[CHECKSUM >> 2] = checksum(image, 0);
 }
 
-/** Tells whether the copied entry at byte `at` is complete. */
+/** Returns whether the copied entry at byte `at` is complete. */
 export function isWhole(memory: Memory, at: number): boolean {
   return memory.u32[(at + CHECKSUM) >> 2] === checksum(memory, at);
 }
@@ -174,7 +174,7 @@ function textAt(memory: Memory, start: number, length: number): string {
   return memory.bytes.toString('utf8', start, start + length);
 }
 
-/** Tells whether the entry at byte `at` has this channel and type; `undefined` matches any. */
+/** Returns whether the entry at byte `at` has this channel and type; `undefined` matches any. */
 export function matches(memory: Memory, at: number, { channel, type }: EntryFilter): boolean {
   return (
     (channel === undefined ||

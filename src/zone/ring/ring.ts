@@ -36,7 +36,7 @@ import {
   takeSnapshot,
 } from './snapshot.ts';
 
-/** What an event has that this process publishes: it is in no stream yet. */
+/** The fields of an event of this process, which is not in a stream yet. */
 const OWN = { counter: 0, sequence: 0, origin: 0 } as const;
 
 /** Number of tries to copy a slot without the lock while it is being written. */
@@ -111,27 +111,27 @@ export class Ring {
   }
 
   /**
-   * Appends events as neighbours, without one of another thread between them. Returns the generation of the last one;
-   * otherwise as `publish`.
+   * Appends events without events of other threads between them. Returns the generation of the last one; otherwise
+   * works as `publish`.
    */
   publishAll(events: readonly RingEvent[]): number | undefined {
     return this.#appendAll(events, () => undefined);
   }
 
   /**
-   * Appends events of other processes as neighbours, with their own times, and moves the position with each of them, so that
-   * an event is received once whenever this thread dies. Returns as `publishAll`; 0, and appends nothing, if the position is not
-   * `behind`: another thread has gone on. Throws a RangeError as `publish` does for the first event beyond the limits: those
-   * before it have been received.
+   * Appends events of other processes, with their own times and without events of other threads between them. The
+   * position moves with each, so that every event is received once even if this thread dies. Returns the same as
+   * `publishAll`; 0 if the position is not `behind`, since another thread has gone on. Throws a RangeError as `publish`
+   * does for an event beyond the limits; those before it have been received.
    */
   receive(events: readonly ReceivedEvent[], behind = this.position): number | undefined {
     return this.#appendAll(events, (event) => event, behind);
   }
 
   /**
-   * Notes the counters that events of this process have got in the stream, and wakes all threads that watch the ring. Those that
-   * were overwritten or received, or have their counter already, are left out. Returns how many were not; `undefined` if the lock could not be acquired in
-   * 250 ms.
+   * Records the counters in the stream for events of this process, and wakes all threads that watch the ring. Events
+   * that were overwritten or received, or that have their counter, are skipped. Returns the number of the others;
+   * `undefined` if the lock could not be acquired in 250 ms.
    */
   confirm(events: readonly ConfirmedEvent[]): number | undefined {
     const count = this.#locked(() => events.filter((event) => this.#confirm(event)).length);
@@ -140,28 +140,28 @@ export class Ring {
   }
 
   /**
-   * What the stream has up to this counter is in the ring. 0: nothing was received. Less than before after the store has lost
-   * its last entries.
+   * Everything that the stream has up to this counter is in the ring; 0 if nothing was received. It decreases when the
+   * store has lost its last entries.
    */
   get position(): number {
     return this.#shared.f64[POSITION_DOUBLE] as number;
   }
 
   /**
-   * Sets the position where there was nothing to receive. Returns false if the lock could not be acquired in 250 ms: the
-   * position is then as it was.
+   * Sets the position when there was nothing to receive. Returns false, without changing it, if the lock could not be
+   * acquired in 250 ms.
    */
   movePosition(counter: number): boolean {
     return this.#locked(() => (this.#shared.f64[POSITION_DOUBLE] = counter)) !== undefined;
   }
 
-  /** The first generation that the stream has not got, as far as it is meant for it; 0: this ring is not shared. */
+  /** The first generation that may be missing in the stream (all later ones are); 0: the ring is not shared. */
   get sharedFrom(): number {
     return this.#shared.f64[SHARED_FROM_DOUBLE] as number;
   }
 
   /**
-   * Shares what will be published from now on by the stream with this number, unless the ring is shared by it already. Returns
+   * Shares the events from now on in the stream with this number, unless the ring is shared there already. Returns
    * `sharedFrom`; `undefined` if the lock could not be acquired in 250 ms.
    */
   share(stream: number): number | undefined {
@@ -174,7 +174,7 @@ export class Ring {
     });
   }
 
-  /** The stream has what was published before this generation. Does nothing if the ring is not shared. */
+  /** Records that the stream has the events before this generation. Does nothing if the ring is not shared. */
   sharedUpTo(generation: number): void {
     const { f64 } = this.#shared;
     this.#locked(() => {
@@ -182,7 +182,7 @@ export class Ring {
     });
   }
 
-  /** What is published from now on is for this process alone. */
+  /** Ends the sharing of later events. */
   unshare(): void {
     this.#locked(() => (this.#shared.f64[SHARED_FROM_DOUBLE] = 0));
   }
@@ -205,8 +205,8 @@ export class Ring {
   }
 
   /**
-   * Returns the range of generations without taking the lock; `undefined` in the rare case that a publisher was writing
-   * at each try.
+   * Returns the range of generations without taking the lock; `undefined` in the rare case that publishers were writing
+   * at every try.
    */
   range(): RingRange | undefined {
     return this.#unlocked(this.#readRange);
@@ -236,7 +236,7 @@ export class Ring {
     return this.#wakeUp.listen(listener);
   }
 
-  /** Runs `act` under the lock; `undefined` if that could not be acquired in 250 ms. */
+  /** Runs `act` under the lock. Returns `undefined` if the lock could not be acquired in 250 ms. */
   #locked<T>(act: () => T): T | undefined {
     if (!this.#lock.acquire()) return undefined;
     try {
@@ -260,7 +260,7 @@ export class Ring {
         return last;
       });
     } finally {
-      // Also what was appended before an event that is refused.
+      // Also announces events before one that was refused.
       if (last !== 0) announce(this.#shared.i32, WAKE_WORD);
     }
   }
@@ -271,7 +271,7 @@ export class Ring {
     const at = slotOffset(generation, this.capacity);
     if (generationAt(this.#shared, at) !== generation || u32[(at + ORIGIN) >> 2] !== 0) return false;
     if (f64[(at + COUNTER) >> 3] === counter) return false;
-    // One store, and the slot stays readable: an entry that is complete must never seem to be missing.
+    // A single store, and the slot stays readable: a complete entry must never seem to be missing.
     f64[(at + COUNTER) >> 3] = counter;
     return true;
   }

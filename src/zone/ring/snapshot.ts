@@ -21,7 +21,7 @@ const CHUNK = 64;
 export interface SnapshotQuery {
   /** Only entries with a higher generation. */
   readonly since?: number;
-  /** At most so many entries, the oldest first. */
+  /** Maximum number of entries, the oldest first. */
   readonly limit?: number;
   readonly channel?: string | undefined;
   readonly type?: string | undefined;
@@ -43,7 +43,7 @@ export interface RingSnapshot extends RingFacts {
   readonly entries: readonly RingEntry[];
 }
 
-/** What reading a ring needs; belongs to one thread. */
+/** The memory for reading a ring; belongs to one thread. */
 interface RingReader {
   readonly shared: Memory;
   readonly capacity: number;
@@ -61,8 +61,8 @@ export function takeSnapshot(reader: RingReader, query: SnapshotQuery): RingSnap
   const { lock, capacity } = reader;
   const limit = query.limit ?? Infinity;
   const filter = filterOf(query);
-  // Publishers that are faster than this reader would keep it busy for ever. After this many releases, it holds the
-  // lock until it is done.
+  // Publishers that are faster than this reader would keep it busy forever. After this many releases, it holds the lock
+  // until it is done.
   let releasesLeft = 2 * Math.ceil(capacity / CHUNK);
   let found: RingEntry[] = [];
   let cursor = (query.since ?? 0) + 1;

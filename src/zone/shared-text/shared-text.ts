@@ -2,12 +2,12 @@ import { setAlive, ZoneLock } from '../lock.ts';
 import { Seat } from '../seat.ts';
 import { BYTES_WORD, copyAt, lengthWord, REVISION_WORD, SAVED_REVISION_WORD, SEAT_WORDS } from './kind.ts';
 
-/** What a change of a text came to. */
+/** The result of changing a text. */
 type TextChange = 'changed' | 'unchanged' | 'too long' | 'busy';
 
 /**
- * A text in shared memory as one thread sees it. It has a revision, so that a thread need not read it to know that it is
- * unchanged, and two seats for what one thread does for all.
+ * A text in shared memory as one thread sees it. By its revision, threads know without reading it that it is unchanged.
+ * It has two seats for work that one thread does for all.
  */
 export class SharedText {
   readonly #bytes: Buffer;
@@ -30,7 +30,7 @@ export class SharedText {
     return Atomics.load(this.#words, REVISION_WORD);
   }
 
-  /** The revision that was saved outside of this memory; 0: none. */
+  /** The revision that was last saved outside of this memory; 0 if none was. */
   get savedRevision(): number {
     return Atomics.load(this.#words, SAVED_REVISION_WORD);
   }
@@ -39,7 +39,7 @@ export class SharedText {
     Atomics.store(this.#words, SAVED_REVISION_WORD, revision);
   }
 
-  /** Returns one of the seats. What its holder does is for the users of the text to say. */
+  /** Returns one of the seats. Users of the text decide what its holder does. */
   seat(index: 0 | 1): Seat {
     return new Seat(this.#words, { at: SEAT_WORDS[index], threadId: this.#threadId });
   }
@@ -56,8 +56,8 @@ export class SharedText {
   }
 
   /**
-   * Replaces the text by what `next` makes of it; `undefined`: it stays. Nobody else changes it meanwhile. `next` must not
-   * take long.
+   * Replaces the text by the result of `next`, unless that is `undefined`. No other thread changes it meanwhile. `next`
+   * must not take long.
    */
   change(next: (text: string) => string | undefined): TextChange {
     if (!this.#lock.acquire()) return 'busy';
