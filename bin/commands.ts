@@ -36,13 +36,13 @@ function addInstallation(gw: Command, finish: Finish): void {
     });
 }
 
-/** Where help and the faults of a command line are written. */
+/** The functions that write help and the faults of a command line. */
 export interface HelpOutput {
   readonly writeOut: (text: string) => void;
   readonly writeErr: (text: string) => void;
 }
 
-/** Runs a command by name and gives the exit code: 2 for a wrong command line. */
+/** Runs a command by name. Returns the exit code: 2 for a wrong command line. */
 export async function runCommand(args: readonly string[], output?: HelpOutput): Promise<number> {
   let exitCode = 0;
   const finish = (code: number): void => {
@@ -60,7 +60,7 @@ export async function runCommand(args: readonly string[], output?: HelpOutput): 
   }
 }
 
-/** All commands with their summaries. */
+/** Returns all commands with their summaries. */
 export function commandList(): readonly { readonly name: string; readonly summary: string }[] {
   return program(() => undefined).commands.map((command) => ({
     name: command.name(),

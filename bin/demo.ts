@@ -36,7 +36,7 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
   });
 }
 
-/** Prepares the data directory; gives the reason if the demo cannot run. */
+/** Prepares the data directory. Returns the reason if the demo cannot run. */
 async function prepareDemo(port: string, data: string): Promise<string | undefined> {
   const wanted = Number(port);
   if (!/^\d+$/.test(port) || wanted < 1 || wanted > MAX_PORT) return `invalid port "${port}"`;
@@ -51,7 +51,7 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
   return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
 }
 
-/** Whether the default serving account can read these directories. */
+/** Tells whether the default serving account can read these directories. */
 function canNobodyRead(...directories: readonly string[]): boolean {
   const nobody = process.getuid?.() === 0 ? findAccount('nobody') : undefined;
   if (!nobody) return true;

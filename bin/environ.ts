@@ -69,7 +69,7 @@ function pair([name, value]: readonly [string, string | number]): readonly strin
   return [name, String(value)];
 }
 
-/** The variables of gw, then those of the configuration in the order of their first use. */
+/** Returns the variables of gw, then those of the configuration in the order of their first use. */
 function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[] {
   const masked = new Set(OWN.flatMap(({ name, isSecret }) => (isSecret ? [name] : [])));
   const uses = new Map<string, readonly Use[]>(OWN.map(({ name, by }) => [name, [{ by }]]));
@@ -84,7 +84,7 @@ function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[
   });
 }
 
-/** The variables that a configuration reads; `undefined` if it cannot be read, after printing the reason. */
+/** Returns the variables that a configuration reads; `undefined` if it cannot be read, after printing the reason. */
 function usesOf(config: string, prefix: string | undefined): Iterable<readonly [string, Use]> | undefined {
   const source = sourceOf({ confFile: resolve(config), ...(prefix !== undefined && { prefix }) });
   const { tree, report } = load({ ...source, name: config });
@@ -97,7 +97,7 @@ function usesOf(config: string, prefix: string | undefined): Iterable<readonly [
 
 const REFERENCE = /\$\{env:(\w+)(?::-([^}]*))?\}/g;
 
-/** The uses of variables in the order of the text. */
+/** Yields the uses of variables in the order of the text. */
 function* usesIn(tree: ConfigTree): Generator<readonly [string, Use]> {
   const secret = new Set(directives().flatMap(({ name, secret: is }) => (is ? [name] : [])));
   const waiting: DirectiveNode[] = tree.directives.toReversed();

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { columns } from './terminal.ts';
 
-/** The root directory of the installation, found upwards because bundles are at different depths. */
+/** Returns the root directory of the installation, found upwards because bundles are at different depths. */
 export function packageRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'package.json'))) {
@@ -16,7 +16,7 @@ export function packageRoot(): string {
 
 const SUFFIX = '.conf';
 
-/** The names of the examples in the installation, without suffix. */
+/** Returns the names of the examples in the installation, without suffix. */
 export function exampleNames(): readonly string[] {
   return readdirSync(directory())
     .filter((file) => file.endsWith(SUFFIX))
@@ -24,12 +24,12 @@ export function exampleNames(): readonly string[] {
     .sort();
 }
 
-/** The text of an example. */
+/** Returns the text of an example. */
 function exampleText(name: string): string {
   return readFileSync(join(directory(), name + SUFFIX), 'utf8');
 }
 
-/** A name without the suffix of the file. */
+/** Returns a name without the suffix of the file. */
 function withoutSuffix(name: string): string {
   return name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name;
 }
@@ -59,7 +59,7 @@ export function example(name: string | undefined, { json }: { readonly json?: bo
   return 0;
 }
 
-/** The first sentence of an example's initial comment. */
+/** Returns the first sentence of an example's initial comment. */
 function summaryOf(text: string): string {
   const comment = /^(?:#.*\n)*/.exec(text)?.[0] ?? '';
   const sentences = comment.replace(/^#\s?/gm, '').replace(/\s+/g, ' ').trim();

@@ -34,7 +34,7 @@ export interface RestOptions extends ConfigOptions {
   readonly location?: string;
 }
 
-/** The selected location, or the reason why it is ambiguous. */
+/** Returns the selected location, or the reason why it is ambiguous. */
 export function choosePlace(
   places: readonly RestLocation[],
   wanted: string | undefined,

@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
 import { guardRegexes } from '../src/config/index.ts';
 
-// Loads the programs in `dist/`. Beside each of their files is the code that V8 made of it when the build ran the program
-// (`bin/build/record.mjs`); to read that takes a fraction of the time of compiling. V8 refuses code of another version of V8 or
-// for other flags, and then the file is compiled as usual.
+// Loads the programs in `dist/`. Beside each of their files is the code that V8 compiled when the build ran the program
+// (`bin/build/record.mjs`); reading it takes a fraction of the time of compiling. V8 refuses code of another version or
+// for other flags; then the file is compiled as usual.
 
-/** `here` stands for `import.meta`, which a script does not have. */
+/** `here` replaces `import.meta`, which a script does not have. */
 type Evaluate = (
   module: { exports: unknown },
   require: (name: string) => unknown,
@@ -20,7 +20,7 @@ const HEAD = '(function (module, require, here) {';
 
 const loaded = new Map<string, { exports: unknown }>();
 
-/** The exports of a file of a program, which is evaluated once. */
+/** Returns the exports of a file of a program. A file is evaluated once. */
 export function load(file: string): unknown {
   const known = loaded.get(file);
   if (known) return known.exports;
@@ -50,5 +50,5 @@ function codeOf(file: string): Buffer | undefined {
   }
 }
 
-// First of all, because code fits only the flags that it was made with.
+// Before all else, because the kept code requires the flags that it was compiled with.
 guardRegexes();

@@ -2,7 +2,7 @@ import { type Options, parseOptions, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
 /**
- * Runs nginx's command line if the first word is an option or missing, else a command, and gives the exit code. Each
+ * Runs nginx's command line if the first word is an option or missing, else a command. Returns the exit code. Each
  * command is imported when it is needed, so that `gw -v` does not wait for a parser or a driver.
  */
 export async function main(args: readonly string[]): Promise<number> {

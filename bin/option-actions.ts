@@ -37,8 +37,8 @@ export async function test(options: Options): Promise<number> {
 }
 
 /**
- * True if the test passes. A configuration that works in nginx must pass: without `--strict` findings are warnings, unless
- * the configuration itself refuses them.
+ * True if the test passes. A configuration that works in nginx must pass: without `--strict` findings are warnings,
+ * unless the configuration itself refuses them.
  */
 async function passes(loaded: Loaded, isStrict: boolean, printing: PrintOptions): Promise<boolean> {
   const { refuses: from } = checkPolicyOf(loaded);
@@ -65,7 +65,8 @@ const NAMES: Readonly<Record<Signal, NodeJS.Signals>> = {
 };
 
 /**
- * `-s`: sends a signal to the process in the configuration's pid file. A configuration with faults is never sent to reload.
+ * `-s`: sends a signal to the process in the configuration's pid file. A configuration with faults is never sent to
+ * reload.
  */
 export function sendSignal(options: Options): number {
   const { plan, report } = load(sourceOf(options));
@@ -91,7 +92,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The names that nginx has for modules of gw. */
+/** nginx's names of modules of gw, where they differ. */
 const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {
   sub_filter: ['sub'],
   static: ['static', 'gzip_static', 'random_index'],
@@ -102,7 +103,7 @@ function configureArguments(): string {
   return names.map((name) => `--with-http_${name}_module`).join(' ');
 }
 
-/** The lines of `-V` below the version: the platform and the modules. */
+/** Returns the lines of `-V` below the version: the platform and the modules. */
 export function buildFacts(): string {
   const { node, v8, openssl } = process.versions;
   return `built with Node.js ${node} (V8 ${v8})

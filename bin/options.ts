@@ -8,9 +8,9 @@ export interface Options {
   readonly version?: 'short' | 'long';
   /** `-t`, or `-T` with the dump. */
   readonly test?: 'check' | 'dump';
-  /** `--tree`: test, and print where requests go. */
+  /** `--tree`: test, and print the tree of servers and locations. */
   readonly tree?: true;
-  /** `--strict`: a test fails at warnings, those of the rules of `gw check` too. */
+  /** `--strict`: a test fails at warnings, including those of the rules of `gw check`. */
   readonly strict?: true;
   readonly quiet?: true;
   readonly signal?: Signal;
@@ -18,7 +18,7 @@ export interface Options {
   readonly prefix?: string;
   readonly globals?: string;
   readonly errorLog?: string;
-  /** `--compat=skip`: what gw does not support is left out, and what depends on it is not served. */
+  /** `--compat=skip`: unsupported directives are left out, and locations that depend on them are not served. */
   readonly compat?: 'skip';
 }
 
@@ -136,7 +136,7 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
   { names: ['-g'], value: 'directives', summary: 'set global directives out of configuration file' },
 ];
 
-/** The text of `-h`, with all commands. */
+/** Returns the text of `-h`, with all commands. */
 export function usage(
   version: string,
   commands: readonly { readonly name: string; readonly summary: string }[],
@@ -159,14 +159,14 @@ function lines(pairs: readonly (readonly [name: string, summary: string])[]): st
   return pairs.map(([name, summary]) => `  ${name.padEnd(width)} : ${summary}\n`).join('');
 }
 
-/** The source of the configuration according to the options; relative files start from the prefix, as in nginx. */
+/** Returns the source of the configuration; relative files are below the prefix, as in nginx. */
 export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: Options): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
   return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog, compat };
 }
 
-/** The default files. The last ones are those of a service without options: gw's own, or that of the nginx it replaces. */
+/** The default files. A service without options uses the last ones: gw's own, or that of the nginx it replaces. */
 const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.conf', '/etc/nginx/nginx.conf'];
 
 function defaultName(prefix: string): string {

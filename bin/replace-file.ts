@@ -17,7 +17,7 @@ export function replaceFile(name: string, text: string): void {
 function replace(file: string, text: string): void {
   const old = existing(file) === undefined ? undefined : readFileSync(file);
   const beside = `${file}.gw-${process.pid}`;
-  // The directory may be open to others, whose link must not be followed.
+  // Others may be able to write the directory; their links must not be followed.
   rmSync(beside, { force: true });
   const mode = old ? { mode: statSync(file).mode } : {};
   writeFileSync(beside, old ? inEncodingOf(old, text) : text, { ...mode, flag: 'wx' });
@@ -32,13 +32,13 @@ function existing(name: string): string | undefined {
   }
 }
 
-/** The bytes of a text in the encoding of the old file, with its byte order mark. */
+/** Returns the bytes of a text in the encoding of the old file, with its byte order mark. */
 export function inEncodingOf(old: Uint8Array, text: string): string | Buffer {
   if (decodeText(old).invalidAt !== undefined) return Buffer.from(text, 'latin1');
   return Buffer.from(old.subarray(0, 3)).toString('utf8') === BYTE_ORDER_MARK ? BYTE_ORDER_MARK + text : text;
 }
 
-/** The difference of two texts in the form of `diff -u`. */
+/** Returns the difference of two texts in the form of `diff -u`. */
 export function patchOf(
   { name, text }: { readonly name: string; readonly text: string },
   changed: string,

@@ -5,8 +5,8 @@ import type { ConfigSource } from '../src/pipeline.ts';
 import { type Options, sourceOf } from './options.ts';
 
 /**
- * Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`, the default of a
- * program that is called `nginx`).
+ * Runs the gateway: under the supervisor, in this process (`master_process off`), or in the background (`daemon on`,
+ * the default of a program that is called `nginx`).
  */
 export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
@@ -22,8 +22,8 @@ interface ProcessMode {
 }
 
 /**
- * Finds `daemon` and `master_process`, which decide the process that reads the configuration. They are searched for in the
- * text of the main file and in `-g`, not in included files, so that the supervisor stays small without the parser.
+ * Finds `daemon` and `master_process`, which decide the process that reads the configuration. They are searched for in
+ * the text of the main file and in `-g`, not in included files, so that the supervisor stays small without the parser.
  */
 function processModeOf({ confFile, globals = '' }: ConfigSource): ProcessMode {
   const text = `${readText(confFile)}\n;${globals}`;
@@ -46,9 +46,9 @@ function readText(file: string): string {
   }
 }
 
-/** Starts this command again in a session of its own, and waits until it serves or fails. */
+/** Starts this command in a new session, and waits until it serves or fails. */
 function detach(): Promise<number> {
-  // A pipe of the caller must not stay open as long as the gateway runs; a terminal may.
+  // A pipe of the caller must not stay open while the gateway runs; a terminal may.
   const stderr = process.stderr.isTTY ? 'inherit' : 'pipe';
   const child = spawn(process.execPath, process.argv.slice(1), {
     detached: true,

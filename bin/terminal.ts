@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { decodeText, printable, type Source } from '../grammar/index.ts';
 import { systemFailure } from '../src/system/index.ts';
 
-/** The rows as lines with aligned columns. */
+/** Returns the rows as lines with aligned columns. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** A foreign text made safe for a terminal: control characters and line ends appear as `\u001b`. */
+/** Returns a foreign text made safe for a terminal: control characters and line ends appear as `\u001b`. */
 export function visible(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what must not pass
+  // eslint-disable-next-line no-control-regex -- these must be escaped
   return text.replace(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
 /**
- * The message of an error in one line. A system error is printed in nginx's words with the name under which the file was
- * requested: `open() "a.conf" failed (2: No such file or directory)`.
+ * Returns the message of an error in one line. A system error is printed in nginx's words with the name under which the
+ * file was requested: `open() "a.conf" failed (2: No such file or directory)`.
  */
 export function failureText(error: unknown, name?: string): string {
   const { syscall, path, message } = error as NodeJS.ErrnoException;
@@ -28,13 +28,13 @@ export function failureText(error: unknown, name?: string): string {
   return systemFailure(syscall, printable(file), error);
 }
 
-/** Prints a failure on standard error, and gives the exit code. */
+/** Prints a failure on standard error, and returns the exit code. */
 export function fail(message: string, code: number): number {
   process.stderr.write(`gw: ${message}\n`);
   return code;
 }
 
-/** The text of a file, or of standard input for `-`. If it cannot be read, the reason is printed and it is `undefined`. */
+/** Returns the text of a file, or of standard input for `-`; `undefined` after printing the reason if that fails. */
 export function readText(file: string): Source | undefined {
   const name = file === '-' ? 'standard input' : file;
   try {

@@ -51,7 +51,7 @@ interface StatementOptions {
   readonly ignore: ReadonlySet<string>;
 }
 
-/** The directives of one text in crossplane's form; `include` is kept as a directive. The text must parse. */
+/** Returns the directives of one text in crossplane's form; `include` is kept as a directive. The text must parse. */
 function statementsOf(source: Source, options: StatementOptions): readonly Statement[] {
   return new Reader(source, options).block();
 }
@@ -112,7 +112,7 @@ class Reader {
   }
 }
 
-/** The words of an `if` without the brackets of its condition, as crossplane prints them. */
+/** Returns the words of an `if` without the brackets of its condition, as crossplane prints them. */
 function withoutParentheses(args: readonly string[]): readonly string[] {
   const text = [...args];
   if (text[0]?.startsWith('(') !== true || text.at(-1)?.endsWith(')') !== true) return args;
@@ -142,7 +142,7 @@ interface MutableFile {
   parsed: readonly Statement[];
 }
 
-/** The payload of a configuration: every file once, each `include` with the indexes of its files. */
+/** Returns the payload of a configuration: every file once, each `include` with the indexes of its files. */
 export function parsePayload(file: string, options: ParseOptions): Payload {
   const parsing = new Parsing(file, options);
   parsing.run();
@@ -214,7 +214,7 @@ class Parsing {
     return paths.map((path) => this.#place(path));
   }
 
-  /** All directives in one file; a cycle of includes is cut at the repeated file. */
+  /** Returns all directives in one file; a cycle of includes is cut at the repeated file. */
   #combined(): PayloadFile {
     const [first] = this.#files as [MutableFile];
     const status = this.#files.some((file) => file.status === 'failed') ? 'failed' : 'ok';
@@ -312,7 +312,7 @@ function oneLine(comment: string): string {
  */
 const NEEDS_QUOTES = /^$|[\s;]|^["'#}]|(?:^|[^$])\{|\\["'\\trn]|\\$/;
 
-/** A word that the parser reads as `value`. */
+/** Returns a word that the parser reads as `value`. */
 function quoted(value: string): string {
   if (!NEEDS_QUOTES.test(value)) return value;
   const escaped = value.replace(/\\(?=["'\\trn]|$)|"/g, (character) => `\\${character}`);

@@ -50,7 +50,8 @@ type Detailed = Pick<Fault, 'severity' | 'message'> & {
 };
 
 /**
- * A range whose `emerg` faults follow from another fault: the first of them becomes `fault`; without one they are dropped.
+ * A range in which `emerg` faults are consequences of another fault. The first of them becomes `fault`; without `fault`
+ * they are dropped.
  */
 interface Explanation {
   readonly range: Span;
@@ -58,11 +59,11 @@ interface Explanation {
   used: boolean;
 }
 
-/** Most faults that are kept for one source and severity; more would push the first ones off the screen. */
+/** Maximum faults that are kept for one source and severity; more would push the first ones off the screen. */
 const MAX_FAULTS = 100;
 const TOO_MANY = `more than ${MAX_FAULTS} faults, the rest of the file is not shown`;
 
-/** Collects the faults of one load. Stages report to it and go on. */
+/** Collects the faults of one load. Stages report to it and continue. */
 export class Report {
   readonly faults: Fault[] = [];
   /** All sources in the order of reading, which is the order in which faults are printed. */
@@ -101,8 +102,8 @@ export class Report {
   }
 
   /**
-   * Declares that the first `emerg` inside `range` is a consequence of `fault`, which replaces it. Without a fault, because
-   * it has been reported already, such an `emerg` is dropped.
+   * Declares that the first `emerg` inside `range` is a consequence of `fault`, which replaces it. Without a fault,
+   * because it has been reported already, such an `emerg` is dropped.
    */
   explain(range: Span, fault?: Fault): void {
     const explanations = this.#explanations.get(range.source) ?? [];
@@ -110,7 +111,7 @@ export class Report {
     explanations.push({ range, fault, used: false });
   }
 
-  /** Gives the faults from an index on a hint, unless they have one, name a rule, or their message has `subject`. */
+  /** Adds a hint to the faults from an index on, unless they have one, name a rule, or their message has `subject`. */
   adviseFrom(first: number, { subject, hint }: { readonly subject: string; readonly hint: string }): void {
     for (const [index, fault] of this.faults.entries()) {
       if (index < first || fault.hint !== undefined || fault.rule !== undefined) continue;
@@ -134,7 +135,7 @@ export class Report {
     return this.#explanations.get(source)?.find(({ range }) => range.start <= start && start < range.end);
   }
 
-  /** Keeps a fault unless it repeats one, as those of a file that is included twice do, or exceeds `MAX_FAULTS`. */
+  /** Keeps a fault unless it repeats one, for example of a file that is included twice, or exceeds `MAX_FAULTS`. */
   #keep(fault: Fault): void {
     const { severity, message, span } = fault;
     if (!span) return void this.faults.push(fault);
@@ -152,7 +153,7 @@ function detailsOf(more: More | undefined): FaultDetails | undefined {
   return typeof more === 'string' ? { hint: more } : more;
 }
 
-/** A text after edits that do not overlap, with its own line ends. */
+/** Returns a text after edits that do not overlap, with its own line ends. */
 export function edited(text: string, edits: readonly TextEdit[]): string {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const inOrder = edits.toSorted((a, b) => a.span.start - b.span.start);

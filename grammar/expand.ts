@@ -31,8 +31,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The word with `${env:NAME}`, `${env:NAME:-default}` and `${file:/path}` replaced. As in a shell, the default also replaces
- * an empty variable. A reference without a value is reported and becomes empty.
+ * Returns the word with `${env:NAME}`, `${env:NAME:-default}` and `${file:/path}` replaced. As in a shell, the default
+ * also replaces an empty variable. A reference without a value is reported and becomes empty.
  */
 export function expandWord(word: Word, from: Expansion): Word {
   if (!word.value.includes('${env:') && !word.value.includes('${file:')) return word;

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Most bytes that one load reads; a file counts each time that it is included. */
+/** Maximum bytes of one load; a file counts each time that it is included. */
 export const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 
-/** Most bytes that `${file:…}` reads. */
+/** Maximum bytes of a file in `${file:…}`. */
 export const MAX_SECRET_BYTES = 64 * 1024;
 
 /** Reads a whole file. Throws the errors of `node:fs`, and one with code `EFBIG` beyond `maxBytes`. */
@@ -13,7 +13,8 @@ export type ReadFile = (path: string, maxBytes: number) => Uint8Array | string;
 const MIN_CHUNK_BYTES = 64 * 1024;
 
 /**
- * The default `ReadFile`. It reads to the end of the file instead of its size, so pipes work and devices stop at the limit.
+ * The default `ReadFile`. It reads to the end of the file instead of its size, so pipes work and devices stop
+ * at the limit.
  */
 export function readFileBytes(path: string, maxBytes: number): Uint8Array {
   const fd = openSync(path, 'r');
@@ -35,8 +36,9 @@ export function readFileBytes(path: string, maxBytes: number): Uint8Array {
 }
 
 /**
- * The text of a file without its byte order mark. nginx passes any bytes through, but gw holds text: a file that is not
- * UTF-8 is read as ISO 8859-1, in which every byte is a character, and `invalidAt` is the offset of the first invalid byte.
+ * Returns the text of a file without its byte order mark. nginx passes any bytes through, but gw holds text: a file
+ * that is not UTF-8 is read as ISO 8859-1, in which every byte is a character, and `invalidAt` is the offset of the
+ * first invalid byte.
  */
 export function decodeText(bytes: Uint8Array | string): { text: string; invalidAt?: number } {
   if (typeof bytes === 'string') return { text: bytes.startsWith('\uFEFF') ? bytes.slice(1) : bytes };
@@ -47,7 +49,7 @@ export function decodeText(bytes: Uint8Array | string): { text: string; invalidA
   return { text: Buffer.from(bytes).toString('latin1'), invalidAt: Buffer.byteLength(text.slice(0, odd)) };
 }
 
-/** The `code` of a file system error. */
+/** Returns the `code` of a file system error. */
 export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }
@@ -62,14 +64,14 @@ const PIECE = /\*|\?|\[([!^]?)(\]?[^\]]*)\]|\\(.)|[^]/gu;
 /** The paths that match a pattern, which may be relative to a directory, in C order. */
 export type Glob = (pattern: string, directory: string) => string[];
 
-/** Whether nginx treats the path of an `include` as a pattern. */
+/** Tells whether nginx treats the path of an `include` as a pattern. */
 export function isGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern);
 }
 
 /**
- * The paths that match a pattern, in C order, as glob(3) finds them: `*`, `?` and `[…]`, no match across `/` or of a leading
- * dot, symbolic links followed, dangling ones included. Like nginx, it knows neither braces nor `**`.
+ * Returns the paths that match a pattern, in C order, as glob(3) finds them: `*`, `?` and `[…]`, no match across `/` or
+ * of a leading dot, symbolic links followed, dangling ones included. Like nginx, it supports neither braces nor `**`.
  */
 export function globPaths(pattern: string, directory: string): string[] {
   const isAbsolute = pattern.startsWith('/');
@@ -80,7 +82,7 @@ export function globPaths(pattern: string, directory: string): string[] {
   return paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** Whether an absolute path matches a pattern, for files that are not in the file system. */
+/** Tells whether an absolute path matches a pattern, for files that are not in the file system. */
 export function matchesGlob(path: string, pattern: string): boolean {
   const [segments, patterns] = [path.split('/'), pattern.split('/')];
   return (
@@ -103,7 +105,7 @@ function step(base: string, segment: string, directory: string): string[] {
       .filter((name) => matcher.test(name))
       .map(inBase);
   } catch {
-    // As glob(3) without GLOB_ERR: a directory that cannot be read matches nothing.
+    // As glob(3) without GLOB_ERR: a directory that cannot be read has no matches.
     return [];
   }
 }
@@ -130,7 +132,7 @@ const MARKER = /^# configuration file (.+):$/;
 /** The messages that precede a dump if both streams of nginx went to one file. */
 const TALK = /^(nginx|gw): /;
 
-/** The files of a dump; `undefined` if the text does not begin like one. */
+/** Returns the files of a dump; `undefined` if the text does not begin like one. */
 export function filesOfDump(text: string): DumpedFiles | undefined {
   const lines = text.split('\n');
   const first = lines.findIndex((line) => line.trim() !== '' && !TALK.test(line));
@@ -139,7 +141,7 @@ export function filesOfDump(text: string): DumpedFiles | undefined {
   const texts = new Map<string, string>();
   let name = main;
   let own: string[] = [];
-  // nginx ends each file with a line feed of its own.
+  // nginx adds a line feed to each file.
   const keep = (): void => void texts.set(name, own.join('\n').replace(/\n$/, ''));
   for (const line of lines.slice(first + 1)) {
     const [, next] = MARKER.exec(trimmed(line)) ?? [];

@@ -8,8 +8,8 @@ interface FormatOptions {
 }
 
 /**
- * The configuration in one style: a directive per line, blocks indented, at most one blank line in a row, comments where
- * they were. Words stay as written, so the meaning does not change. The text must parse.
+ * Returns the configuration in one style: a directive per line, blocks indented, at most one blank line in a row,
+ * comments where they were. Words are not changed, and so neither is the meaning. The text must parse.
  */
 export function formatConfig(source: Source, { indent }: FormatOptions): string {
   const writer = new Writer(source.text, indent);
@@ -17,7 +17,7 @@ export function formatConfig(source: Source, { indent }: FormatOptions): string 
   return writer.finish();
 }
 
-/** The shortest text of the same meaning, without comments and needless blanks. The text must parse. */
+/** Returns the shortest text of the same meaning, without comments and needless blanks. The text must parse. */
 export function minifyConfig(source: Source): string {
   let text = '';
   let wasWord = false;

@@ -5,12 +5,12 @@ import { lineOf, placeOf, type Span } from './source.ts';
 /** Functions that colour a text, or return it unchanged. */
 export type Paints = ReturnType<typeof pc.createColors>;
 
-/** The paints for a stream. `isColored` must be a boolean: for `undefined` picocolors decides for itself. */
+/** Returns the paints for a stream. `isColored` must be a boolean: for `undefined` picocolors decides for itself. */
 export function paintsFor(isColored: boolean): Paints {
   return pc.createColors(isColored);
 }
 
-/** Whether to colour the output to a stream: on a terminal, unless `NO_COLOR` (no-color.org) or `FORCE_COLOR` is set. */
+/** Tells whether to colour the output: on a terminal, unless `NO_COLOR` (no-color.org) or `FORCE_COLOR` is set. */
 export function takesColor(
   stream: { readonly isTTY?: boolean },
   env: NodeJS.ProcessEnv = process.env,
@@ -30,7 +30,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ZERO = /\p{Mn}|\p{Me}/u;
 
-/** A text that is safe on a terminal: `\x1B` for a control byte, `\u202E` for a character that reorders or hides text. */
+/** Returns a text that is safe on a terminal: `\x1B` for a control byte, `\u202E` for a character that hides text. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {
     const code = character.charCodeAt(0);
@@ -45,7 +45,7 @@ interface Cell {
   readonly width: number;
 }
 
-/** The printed form of a code point: blanks up to the next stop for a tab, an escape for an unsafe character. */
+/** Returns the printed form of a code point: blanks for a tab, an escape for an unsafe character. */
 function cellOf(character: string, column: number): Cell {
   if (character === '\t') {
     const width = TAB_COLUMNS - (column % TAB_COLUMNS);
@@ -65,7 +65,7 @@ const MAX_BEFORE_CARET = 40;
 
 const CLIPPED = '...';
 
-/** The source line of a span and the carets below it, safe for a terminal. Of a span over several lines, the first line. */
+/** Returns the first source line of a span and the carets below it, safe for a terminal. */
 export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: string; caret: string } {
   const line = lineOf(span);
   const { text: source } = span.source;
@@ -84,7 +84,7 @@ export function excerptOf(span: Span, hidden: readonly Span[] = []): { text: str
   };
 }
 
-/** The text of a span with hidden parts masked. It copies the span only, because a line may be as long as its file. */
+/** Returns the text of a span with hidden parts masked. Only the span is copied: a line may be as long as its file. */
 function withoutSecrets({ source, start, end }: Span, hidden: readonly Span[]): string {
   let text = source.text.slice(start, end);
   for (const secret of hidden) {
@@ -107,7 +107,7 @@ function show(piece: string, shown: string, column = shown.length): { text: stri
   return { text, width };
 }
 
-/** The offset, moved back by one if it would split a surrogate pair. */
+/** Returns the offset, moved back by one if it would split a surrogate pair. */
 function whole(text: string, offset: number): number {
   return /[\uDC00-\uDFFF]/.test(text[offset] ?? '') && offset > 0 ? offset - 1 : offset;
 }
@@ -120,7 +120,7 @@ export interface PrintOptions {
   readonly hidden?: readonly Span[];
 }
 
-/** A fault as text: the message and its place, the source line with carets, the hint. No line end. */
+/** Returns a fault as text: the message and its place, the source line with carets, the hint. No line end. */
 export function formatFault(fault: Fault, { program, color, hidden = [] }: PrintOptions): string {
   const { severity, message, span, hint } = fault;
   const { bold, cyan, dim, red, yellow } = paintsFor(Boolean(color));
@@ -140,8 +140,8 @@ export function formatFault(fault: Fault, { program, color, hidden = [] }: Print
 }
 
 /**
- * All faults of a report, each with a line end, sorted by source in the order of reading, then by place; faults without a
- * place come last.
+ * Returns all faults of a report, each with a line end, sorted by source in the order of reading, then by place; faults
+ * without a place come last.
  */
 export function formatFaults(report: Report, options: PrintOptions): string {
   const order = new Map(report.sources.map((source, index) => [source, index]));

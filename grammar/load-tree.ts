@@ -18,10 +18,10 @@ import type { Source, Span } from './source.ts';
 import type { ParseInput } from './tree-builder.ts';
 import type { ConfigTree, DirectiveNode, Word } from './tree.ts';
 
-/** How deep `include` may nest. */
+/** Maximum nesting of `include`. */
 const MAX_INCLUDE_DEPTH = 32;
 
-/** Most files that one load reads; a file counts each time that it is included. */
+/** Maximum files of one load; a file counts each time that it is included. */
 export const MAX_FILES = 10_000;
 
 type IncludeInput = Expansion & Pick<ParseInput, 'knownDirective' | 'opensBlock'> & { readonly glob: Glob };
@@ -53,7 +53,7 @@ class Includer {
     this.#mainName = mainName;
   }
 
-  /** The directives of the main file, whose text may already be known; `undefined` if the file cannot be read. */
+  /** Returns the directives of the main file, reading it without `text`; `undefined` if it cannot be read. */
   main(path: string, text?: string): DirectiveNode[] | undefined {
     const source =
       text === undefined ? this.#open(path, this.#mainName) : this.#add(path, this.#mainName, text);
@@ -62,7 +62,7 @@ class Includer {
     );
   }
 
-  /** The directives of `-g`. Its text is not a file, so it is not among the sources. */
+  /** Returns the directives of `-g`. Its text is not a file, so it is not among the sources. */
   parameter(text: string): DirectiveNode[] {
     const source = { name: 'command line', text };
     this.#from.report.sources.push(source);
@@ -79,7 +79,7 @@ class Includer {
     return this.#resolve(parsed.directives, site);
   }
 
-  /** The source at `path`. If it cannot be read, the reason is reported at `span`. */
+  /** Returns the source at `path`. If it cannot be read, the reason is reported at `span`. */
   #open(path: string, name: string, span?: Span): Source | undefined {
     const { report, readFile } = this.#from;
     const known = this.#byPath.get(path);
@@ -160,7 +160,7 @@ class Includer {
   }
 }
 
-/** The real path of a file: a cycle is found even if the file has two names. */
+/** Returns the real path of a file, by which a cycle is found even if the file has two names. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -171,7 +171,7 @@ function realPath(path: string): string {
 
 /** Options of `loadTree`. */
 export interface LoadOptions {
-  /** The main configuration file; its directory is what `include` and `${file:…}` are relative to. */
+  /** The main configuration file; `include` and `${file:…}` are relative to its directory. */
   readonly file: string;
   /** The printed name of the file; default `file`. */
   readonly name?: string;
@@ -181,9 +181,9 @@ export interface LoadOptions {
   readonly globals?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly report: Report;
-  /** Whether any context has a directive of this name. It locates a missing `;`. */
+  /** Tells whether any context has a directive of this name, to locate a missing `;`. */
   readonly knownDirective?: (name: string) => boolean;
-  /** Whether any context has a block of this name. */
+  /** Tells whether any context has a block of this name. */
   readonly opensBlock?: (name: string) => boolean;
   readonly readFile?: ReadFile;
   /** Finds the files of a pattern, for a configuration that is not in the file system. */
@@ -191,9 +191,9 @@ export interface LoadOptions {
 }
 
 /**
- * The syntax tree of a configuration and all files that it includes. Every fault is reported, and the tree holds what could
- * be read. It is `undefined` if the main file cannot be read or if braces do not match, because all later faults would be
- * consequences. The caller checks `report.failed` as well.
+ * Returns the syntax tree of a configuration and all files that it includes. Every fault is reported, and the tree has
+ * the directives that could be read. It is `undefined` if the main file cannot be read or if braces do not match,
+ * because all later faults would be consequences. The caller checks `report.failed` as well.
  */
 export function loadTree(options: LoadOptions): ConfigTree | undefined {
   const { file, name = file, env, report, knownDirective = () => false, opensBlock = () => false } = options;

@@ -1,6 +1,6 @@
 import { printableWord, type Word } from './tree.ts';
 
-/** A part of a word's value as a message may print it: the source text if the value comes from `${env:…}` or `${file:…}`. */
+/** Returns a part of a word's value for a message: the source text if it comes from `${env:…}` or `${file:…}`. */
 export function shown(word: Word | undefined, part: string): string {
   return word?.secret ? printableWord(word) : part;
 }

@@ -112,7 +112,7 @@ export function parseSource(input: ParseInput): Parsed {
   return { directives, balanced: builder.finish() };
 }
 
-/** The faults of one text as text: braces, quotes, missing ends. Includes are not followed and `${…}` is not expanded. */
+/** Returns the syntax faults of one text: braces, quotes, missing ends. Includes and `${…}` are not resolved. */
 export function checkSyntax(source: Source, knownDirective: (name: string) => boolean = () => false): Report {
   const report = new Report();
   report.sources.push(source);
@@ -125,8 +125,8 @@ export function checkSyntax(source: Source, knownDirective: (name: string) => bo
 type IsKnown = (name: string) => boolean;
 
 /**
- * The directives of one text as far as they can be recognized, for editors. `include` is not resolved and `${env:…}` is not
- * expanded.
+ * Returns the directives of one text as far as they can be recognized, for editors. `include` is not resolved and
+ * `${env:…}` is not expanded.
  */
 export function outlineOf(source: Source, knownDirective: IsKnown): readonly DirectiveNode[] {
   const report = new Report();

@@ -23,19 +23,19 @@ interface SourcePlace {
 
 const lineStarts = new WeakMap<Source, readonly number[]>();
 
-/** The place where a span starts. The line index of a source is built once, when it is first needed. */
+/** Returns the place where a span starts. The line index of a source is built once, when it is first needed. */
 export function placeOf(span: Span): SourcePlace {
   const { source, start } = span;
   const line = lineOf(span);
   return { file: source.name, line: line.number, column: codePoints(source.text, line.start, start) + 1 };
 }
 
-/** The place of a span as `file:line`; '' without a span. */
+/** Returns the place of a span as `file:line`; '' without a span. */
 export function placeText(span: Span | undefined): string {
   return span ? `${span.source.name}:${lineOf(span).number}` : '';
 }
 
-/** The line on which a span starts: its number from 1, and its offsets without the line end. */
+/** Returns the line on which a span starts: its number from 1, and its offsets without the line end. */
 export function lineOf({ source, start }: Span): { number: number; start: number; end: number } {
   const starts = indexLines(source);
   let low = 0;
@@ -51,7 +51,7 @@ export function lineOf({ source, start }: Span): { number: number; start: number
   return { number: low + 1, start: starts[low]!, end: crlf ? end - 1 : end };
 }
 
-/** The number of blanks between the start of the line and `offset`; `undefined` if there is anything else. */
+/** Returns the number of blanks between the start of the line and `offset`; `undefined` if there is anything else. */
 export function indentAt(text: string, offset: number): number | undefined {
   let start = offset;
   while (text[start - 1] === ' ' || text[start - 1] === '\t') start--;

@@ -13,9 +13,9 @@ const OPEN = 0x7b;
 const REPETITIONS = /\{\d+(?:,\d*)?\}/y;
 
 /**
- * The end of the unquoted word at `start`: at whitespace, `;` or `{`. A backslash escapes the next character, a `$` each `{`
- * that follows it, and `}` ends nothing (nginx ngx_conf_read_token). `brace`: where nginx would end the word, because a regular
- * expression with repetitions is not quoted; -1: nowhere.
+ * Returns the end of the unquoted word at `start`: whitespace, `;` or `{`. A backslash escapes the next character, and
+ * a `$` each `{` that follows it; `}` does not end a word (nginx ngx_conf_read_token). `brace` is the offset at which
+ * nginx would end an unquoted regular expression with repetitions; -1 without one.
  */
 function endOfBareWord(text: string, start: number): { readonly end: number; readonly brace: number } {
   let variable = false;
@@ -38,7 +38,7 @@ function endOfBareWord(text: string, start: number): { readonly end: number; rea
   return { end: text.length, brace };
 }
 
-/** The offset after the closing quote of the quoted word at `start`; -1 if there is none before `limit`. */
+/** Returns the offset after the closing quote of the quoted word at `start`; -1 without one before `limit`. */
 function endOfQuotes(text: string, start: number, limit: number): number {
   const quote = text.charCodeAt(start);
   const last = Math.min(limit, text.length);
@@ -50,14 +50,14 @@ function endOfQuotes(text: string, start: number, limit: number): number {
   return -1;
 }
 
-/** The most likely end of a quoted word without a closing quote: before `;` or `{` on its first line. */
+/** Returns the most likely end of a quoted word without a closing quote: before `;` or `{` on its first line. */
 function endOfBrokenQuotes(text: string, start: number): number {
   const lineEnd = text.indexOf('\n', start);
   const line = text.slice(start + 1, lineEnd < 0 ? text.length : lineEnd);
   return start + 1 + line.trimEnd().replace(/[ \t]*[;{]$/, '').length;
 }
 
-/** The offset after the `}` that closes the `{` at `start` in Lua text; braces in strings and comments do not count. */
+/** Returns the offset after the `}` that closes the `{` at `start` in Lua, ignoring strings and comments. */
 function endOfLuaBlock(text: string, start: number): number {
   const piece = /--\[(=*)\[|--[^\n]*|\[(=*)\[|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'|[{}]/g;
   piece.lastIndex = start;
@@ -89,7 +89,7 @@ const Space = createToken({
   line_breaks: true,
 });
 
-// Only where a word could start: elsewhere the `#` is part of the word.
+// Only at the start of a word: elsewhere the `#` is part of the word.
 const Comment = createToken({
   name: 'Comment',
   pattern: /#[^\n]*/,
@@ -135,8 +135,9 @@ export const WordToken = createToken({
 export const tokenTypes = [Space, Comment, Semicolon, LuaBlock, BlockStart, BlockEnd, WordToken];
 
 /**
- * Matches a quoted word. A word without an end is cut at the end of its first line, so that the following lines can be read.
- * So is a word over several lines with text after its closing quote: that quote was meant to open another word.
+ * Matches a quoted word. A word without an end is cut at the end of its first line, so that the following lines can be
+ * read. A word over several lines with text after its closing quote is cut as well: that quote was meant to open
+ * another word.
  */
 function matchQuotes(text: string, start: number): Match {
   const limit = start + 1 + MAX_WORD_BYTES;
@@ -162,7 +163,7 @@ function isTooLong(raw: string): boolean {
   return raw.length * 3 >= MAX_WORD_BYTES && Buffer.byteLength(raw) >= MAX_WORD_BYTES;
 }
 
-/** Every character that can start a word. The lexer groups characters above 255 by 255. */
+/** Returns every character that can start a word. The lexer groups characters above 255 by 255. */
 function wordStarts(): number[] {
   const codes = Array.from({ length: 256 }, (_, code) => code);
   const groups = Array.from({ length: 257 }, (_, group) => Math.min((group + 1) * 255 + 1, 0xffff));

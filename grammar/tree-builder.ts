@@ -9,9 +9,9 @@ import { readWord } from './words.ts';
 export interface ParseInput {
   readonly source: Source;
   readonly report: Report;
-  /** Whether any context has a directive of this name. It locates a missing `;`. */
+  /** Tells whether any context has a directive of this name, to locate a missing `;`. */
   readonly knownDirective: (name: string) => boolean;
-  /** Whether any context has a block of this name. */
+  /** Tells whether any context has a block of this name. */
   readonly opensBlock: (name: string) => boolean;
   /** Replaces `${env:…}` and `${file:…}`. */
   readonly expand: (word: Word) => Word;
@@ -30,7 +30,7 @@ interface Misfit {
   readonly end: Span;
 }
 
-/** Tracks the braces of one source: their depth, those without a counterpart, and those that look misplaced. */
+/** Tracks the braces of one source: their depth, unmatched braces, and braces that look misplaced. */
 class BraceCheck {
   depth = 0;
   readonly #input: ParseInput;
@@ -45,7 +45,7 @@ class BraceCheck {
     this.#input = input;
   }
 
-  /** The tokens without blocks that are nested too deep for recursion. */
+  /** Returns the tokens without blocks that are nested too deep for recursion. */
   limitDepth(tokens: IToken[]): IToken[] {
     const last = tokens.at(-1);
     this.#end = last ? last.startOffset + last.image.length : 0;
@@ -121,15 +121,15 @@ function describe(block: Span): string {
 }
 
 /*
- * Where is the `;` missing? In nginx's syntax arguments may go on in the next line, and any word may be an argument:
- * the text alone proves a missing `;` only where a `}` or the end of the text follows the words, or a `{` that the first
- * of them cannot have. There, a word that starts a line and is the name of a directive starts that directive, and the
- * line before it lacks the `;`.
+ * Locating a missing `;`: in nginx's syntax arguments may continue in the next line, and any word may be an argument.
+ * The text alone proves a missing `;` only where a `}` or the end of the text follows the words, or a `{` that the
+ * first of them cannot have. There, a word that starts a line and is the name of a directive starts that directive, and
+ * the line before it lacks the `;`.
  *
  * Elsewhere (`listen 80` LF `server_name a;`) the words are one directive, which may be valid, so nothing is reported.
  * If a line in it starts with the name of a directive and is not indented deeper than the directive itself, the report
- * is told the explanation: should a later stage refuse a word of this directive, it gets the missing `;` as the fault.
- * So no configuration is refused for its line breaks.
+ * gets an explanation: if a later stage refuses a word of this directive, the missing `;` is reported as the fault.
+ * No configuration is refused for its line breaks alone.
  */
 
 /** Splits the words of an unterminated directive at the names of directives. */
@@ -144,8 +144,8 @@ function splitAtDirectives(words: readonly Word[], { knownDirective }: ParseInpu
 }
 
 /**
- * The index of the word in front of a `{` that names the block: the first one or, if that cannot be one, the last one that
- * starts a line and can. Such words are refused in any case, so the words before the name lack their `;`.
+ * Returns the index of the word that names the block in front of a `{`: the first word or, if that cannot name a block,
+ * the last one that starts a line and can. The words are refused in any case, so those before the name lack their `;`.
  */
 function startOfBlock([first, ...more]: readonly Word[], { opensBlock }: ParseInput): number {
   if (!first || opensBlock(first.value)) return 0;
@@ -173,7 +173,7 @@ function explainMissingEnd({ name, args }: DirectiveNode, end: number, input: Pa
   input.report.explain(range, missingEnd(name, args[at - 1] ?? name, args[at]));
 }
 
-/** The index of the argument that most likely is the name of the next directive; -1 if none is. */
+/** Returns the index of the argument that most likely is the name of the next directive; -1 if none is. */
 export function startOfNext(
   { name, args }: Pick<DirectiveNode, 'name' | 'args'>,
   knownDirective: (name: string) => boolean,
@@ -256,7 +256,7 @@ export class TreeBuilder {
     this.#cutOff(this.#read(tokens), { next: undefined, endsText }, into);
   }
 
-  /** Adds a directive with Lua in place of a block, which stays unread. */
+  /** Adds a directive with Lua in place of a block, which is not read. */
   luaBlock(tokens: readonly IToken[], lua: IToken, into: DirectiveNode[]): void {
     const end = lua.startOffset + lua.image.length;
     into.push({ ...this.#node(this.#read(tokens), end), block: [] });
@@ -281,7 +281,7 @@ export class TreeBuilder {
     return this.#braces.finish();
   }
 
-  /** The words in front of a `{` that belong to its block. Words before them lack their `;`. */
+  /** Returns the words in front of a `{` that belong to its block. Words before them lack their `;`. */
   #ownWords(words: readonly Word[], into: DirectiveNode[]): readonly Word[] {
     const start = startOfBlock(words, this.#input);
     if (start === 0) return words;

@@ -3,7 +3,7 @@ import type { Source, Span } from './source.ts';
 /**
  * One word of the configuration after nginx's unquoting.
  * `value` has `${env:…}` and `${file:…}` expanded; `literals` are the ranges of `value` that came from them, in which
- * `$` has no meaning. `secret` is set when there is such a range: the value must never be printed.
+ * `$` has no meaning. `secret` is set if such a range exists: the value must never be printed.
  */
 export interface Word {
   readonly value: string;
@@ -11,11 +11,11 @@ export interface Word {
   readonly span: Span;
   readonly secret: boolean;
   readonly literals: readonly (readonly [start: number, end: number])[];
-  /** The differences between `value` and the source (escapes, expansions), in order; absent if there are none. */
+  /** The differences between `value` and the source (escapes, expansions), in order; absent without any. */
   readonly edits?: readonly Edit[];
 }
 
-/** A range of a word's value and the source range that it stands for. */
+/** A range of a word's value and the source range that it comes from. */
 export interface Edit {
   readonly value: readonly [start: number, end: number];
   readonly source: readonly [start: number, end: number];
@@ -36,12 +36,12 @@ export interface ConfigTree {
   readonly sources: readonly Source[];
 }
 
-/** A word as a message may print it: its value, or its source text if the value is a secret. */
+/** Returns a word as a message may print it: its value, or its source text if the value is a secret. */
 export function printableWord(word: Word): string {
   return word.secret ? word.span.source.text.slice(word.span.start, word.span.end) : word.value;
 }
 
-/** The part `value.slice(start, end)` of a word as a word of its own, for words with a prefix or suffix. */
+/** Returns the part `value.slice(start, end)` of a word as a word of its own, for words with a prefix or suffix. */
 export function partOfWord(word: Word, start: number, end = word.value.length): Word {
   const { value, secret, literals, edits } = word;
   const moved = ([from, to]: readonly [number, number]): [number, number] => [
@@ -63,13 +63,14 @@ export function partOfWord(word: Word, start: number, end = word.value.length): 
   };
 }
 
-/** The span of `value.slice(start, end)` in the source, exact across escapes and expansions. */
+/** Returns the span of `value.slice(start, end)` in the source, exact across escapes and expansions. */
 export function spanInWord(word: Word, start: number, end: number): Span {
   return { source: word.span.source, start: sourceOffset(word, start, 0), end: sourceOffset(word, end, 1) };
 }
 
 /**
- * The source offset of an offset in the value. For an offset inside an edit, `side` selects its start (0) or its end (1).
+ * Returns the source offset of an offset in the value. For an offset inside an edit, `side` selects its start (0) or
+ * its end (1).
  */
 function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
   let from = 0;
@@ -83,7 +84,7 @@ function sourceOffset(word: Word, offset: number, side: 0 | 1): number {
   return base + offset - from;
 }
 
-/** The source text of a directive. */
+/** Returns the source text of a directive. */
 export function writtenText({ span }: DirectiveNode): string {
   return span.source.text.slice(span.start, span.end);
 }

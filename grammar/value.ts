@@ -11,8 +11,9 @@ export type ValuePart =
 const REFERENCE = /\$(?:([1-9])|(\w+)|\{(\w*)(\}?)|)/g;
 
 /**
- * The parts of a word, split as by nginx's ngx_http_script_compile: `$name`, `${name}`, `$1` to `$9` (one digit), without an
- * escape for `$`. Text from `${env:…}` and `${file:…}` is not split. Invalid names are reported and left out.
+ * Returns the parts of a word, split as by nginx's ngx_http_script_compile: `$name`, `${name}`, `$1` to `$9` (one
+ * digit), without an escape for `$`. Text from `${env:…}` and `${file:…}` is not split. Invalid names are reported and
+ * left out.
  */
 export function splitValue(word: Word, report: Report): readonly ValuePart[] {
   const parts: ValuePart[] = [];
@@ -57,7 +58,7 @@ function addParts(parts: ValuePart[], added: readonly ValuePart[]): void {
 
 const NAMED = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/g;
 
-/** The variables in the words of a directive, in lower case. */
+/** Returns the variables in the words of a directive, in lower case. */
 export function variablesIn({ args }: DirectiveNode): readonly string[] {
   return args.flatMap(({ value }) =>
     [...value.matchAll(NAMED)].map(([, bracketed, plain]) => (bracketed ?? plain ?? '').toLowerCase()),

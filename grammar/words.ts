@@ -7,7 +7,7 @@ import type { Edit, Word } from './tree.ts';
 const CONTROLS: Readonly<Record<string, string>> = { t: '\t', r: '\r', n: '\n' };
 const NONE: readonly never[] = [];
 
-/** A word as nginx stores it, without quotes and escapes. A fault of its text is reported. */
+/** Returns a word as nginx stores it, without quotes and escapes. A fault of its text is reported. */
 export function readWord(token: IToken, source: Source, report: Report): Word {
   const { image, startOffset: start } = token;
   const span = { source, start, end: start + image.length };
@@ -21,7 +21,7 @@ export function readWord(token: IToken, source: Source, report: Report): Word {
 }
 
 /**
- * Resolves escapes: `\"`, `\'` and `\\` lose the backslash, `\t`, `\r` and `\n` become the character, any other pair stays.
+ * Resolves escapes: `\"`, `\'` and `\\` lose the backslash, `\t`, `\r` and `\n` become the character; others are kept.
  */
 function unescape(word: Word): Word {
   const edits: Edit[] = [];
@@ -121,7 +121,7 @@ const KINDS = new Map<TokenType, Piece['kind']>([
 
 let lexer: Lexer | undefined;
 
-/** The pieces of one text in order. The text must parse: faults of words are not reported here. */
+/** Returns the pieces of one text in order. The text must parse: faults of words are not reported here. */
 export function piecesOf(source: Source): readonly Piece[] {
   lexer ??= new Lexer(tokenTypes, { positionTracking: 'onlyOffset', skipValidations: true });
   const { tokens, groups } = lexer.tokenize(source.text);

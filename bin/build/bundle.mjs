@@ -1,13 +1,13 @@
 /**
- * Bundles the programs into `dist/`. Programs named on the command line (tools under `test/`) are bundled as well, without
- * their packages.
+ * Bundles the programs into `dist/`. Programs named on the command line (tools under `test/`) are bundled as well,
+ * without their packages.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { build, transform } from 'esbuild';
 import { recordCode } from './record.mjs';
 
-/** How the code names a program that it starts as a process or as a thread, seen from `dist/src/chunks`. */
+/** Matches the URL of a program that the code starts as a process or a thread, relative to `dist/src/chunks`. */
 const STARTED = /new URL\('\.\.\/([^']+)\.cjs', import\.meta\.url\)/g;
 
 const started = readdirSync('src', { recursive: true })
@@ -41,7 +41,7 @@ const program = {
   outdir: 'dist',
   logLevel: 'warning',
 };
-/** Files that `bin/load.ts` loads; their names are those of their content. */
+/** Options for files that `bin/load.ts` loads; the name of a file has a hash of its content. */
 const split = {
   ...program,
   splitting: true,
@@ -53,8 +53,8 @@ const split = {
 };
 
 /**
- * A check loads the rules of all modules. This plugin bundles them into one file, because finding and reading a file each
- * would take longer than running them.
+ * A check loads the rules of all modules. This plugin bundles them into one file, because finding and reading a file
+ * each would take longer than running them.
  */
 const rulesTogether = {
   name: 'rules-together',
@@ -75,8 +75,8 @@ const rulesTogether = {
 };
 
 /**
- * Threads that serve never check or explain a configuration. Without this plugin their bundle would share files with that
- * code, and so contain the parser and its library.
+ * Threads that serve never check or explain a configuration. Without this plugin their bundle would share files with
+ * that code, and so contain the parser and its library.
  */
 const servingOnly = {
   name: 'serving-only',
@@ -87,7 +87,7 @@ const servingOnly = {
   },
 };
 
-/** What many runs of a command never use; none of them is itself a function. */
+/** Packages that many runs of a command never use; none of their exports is a function itself. */
 const SELDOM_USED = [
   'refa',
   'scslre',
@@ -110,8 +110,8 @@ const SELDOM_USED = [
 ];
 
 /**
- * Evaluates these packages and parts of Node at the first use of one of their names, which makes a start a tenth faster.
- * Not for threads that serve, in which the detour would count.
+ * Evaluates these packages and parts of Node at the first use of one of their names, which makes a start a tenth
+ * faster. Not for threads that serve, where the indirection would cost time in every request.
  */
 const atFirstUse = {
   name: 'at-first-use',
@@ -130,7 +130,7 @@ const atFirstUse = {
   },
 };
 
-/** The file with a module's rules, if it has any. */
+/** Returns the file with a module's rules, if it has any. */
 function rulesOf(module) {
   const places = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
   return places.find((place) => existsSync(place));
@@ -162,24 +162,24 @@ for (const { outputFiles = [], metafile } of programs.slice(0, 2)) {
 const tools = process.argv.slice(2);
 if (tools.length > 0) await build({ ...program, packages: 'external', entryPoints: tools });
 chmodSync(COMMAND, 0o755);
-// The package is of modules.
+// The package has the type "module", but these files are scripts.
 writeFileSync('dist/bin/package.json', '{ "type": "commonjs" }\n');
 
 const written = new Set(programs.slice(0, 2).flatMap(({ metafile }) => Object.keys(metafile.outputs)));
-// The programs work without it; a test fails then.
+// The programs work without this code, but a test fails.
 await recordCode([...written]).catch(({ message }) =>
   console.warn(`the programs will start slower: ${message}`),
 );
 
-// A gateway that runs meanwhile may still load files of the last build, so they are removed at the end.
+// A running gateway may load files of the last build, so they are removed last.
 for (const name of readdirSync(CHUNKS)) {
   const file = `${CHUNKS}/${name}`;
   if (!written.has(file.replace(/\.js\..*/, '.js'))) rmSync(file);
 }
 
-/** A script is loaded without waiting, unlike a module, and V8's code for it can be kept. */
+/** Writes a file as a script. Unlike a module, it is loaded synchronously, and V8's code for it can be kept. */
 async function writeChunk({ path, text }) {
-  // Comments with "!" stay, so that profiles can tell the source of a function (`npm run doors`).
+  // Comments with "!" are kept, so that profiles show the source of a function (`npm run doors`).
   const named = text.replace(/^\/\/ (\S+)$/gm, '/*! $1 */');
   const { code } = await transform(named, {
     format: 'cjs',
@@ -189,16 +189,16 @@ async function writeChunk({ path, text }) {
     legalComments: 'inline',
     define: { 'import.meta.url': 'here.url', 'import.meta.dirname': 'here.dirname' },
   });
-  // The name of a file has a hash of what esbuild made of it, not of this form.
+  // The hash in the name of a file is that of the output of esbuild, not of this text.
   rmSync(`${path}.${process.version}-${process.arch}`, { force: true });
-  // esbuild escapes all other characters, except in patterns. V8 takes half of the memory for a text of ASCII.
+  // esbuild escapes all other characters, except in patterns. An ASCII text takes half of the memory in V8.
   writeFileSync(
     path,
     code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }
 
-/** The file that starts a program. */
+/** Writes the file that starts a program. */
 function writeProgram(entryPoint, path) {
   const isCommand = entryPoint === 'bin/gw.ts';
   const file = isCommand ? COMMAND : `dist/${entryPoint.replace(/\.ts$/, '.cjs')}`;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const RECORDER = fileURLToPath(new URL('recorder.cjs', import.meta.url));
 const TIMEOUT_MS = 20_000;
 
-/** The rest of a program's code is compiled where it is used. */
+/** The configuration of the runs. Code that they do not use is compiled when it is needed. */
 const CONFIGURATION = `
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
@@ -28,8 +28,8 @@ http {
 `;
 
 /**
- * Runs the programs in `dist/` and keeps the code that V8 makes of them beside their files, of which `chunks` are the paths. Rejects
- * if a program fails, or if nothing has been kept.
+ * Runs the programs in `dist/` and keeps the code that V8 compiles for them beside their files. `chunks` are the paths
+ * of these files. Rejects if a program fails or nothing has been kept.
  */
 export async function recordCode(chunks) {
   const directory = mkdtempSync(join(tmpdir(), 'gw-build-'));

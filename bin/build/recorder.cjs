@@ -1,5 +1,5 @@
 // Node preloads this file into the processes and threads that `record.mjs` runs. When one ends, it writes V8's code of the
-// scripts of `dist/` that it has loaded, with that of every function that has run, for `bin/load.ts`.
+// scripts of `dist/` that it has loaded, with the code of all functions that have run, for `bin/load.ts`.
 const { renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const vm = require('node:vm');

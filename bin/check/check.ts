@@ -94,8 +94,8 @@ function writeMended({ readOnly }: Input, { changed, review }: MendedConfig): vo
 }
 
 /**
- * `gw check [FILE ...]`: reports all findings in configurations. Exit code 0: nothing at or above `--fail-on`; 1: findings;
- * 2: the command line is wrong, or a file cannot be read.
+ * `gw check [FILE ...]`: reports all findings in configurations. Exit code 0: nothing at or above `--fail-on`; 1:
+ * findings; 2: the command line is wrong, or a file cannot be read.
  */
 export async function check(files: readonly string[], options: CheckCommandOptions): Promise<number> {
   try {
@@ -122,8 +122,8 @@ async function checkAll(files: readonly string[], settings: CheckSettings): Prom
 }
 
 /**
- * The configurations without those that were found in a directory and are included by another: they have been checked with
- * it.
+ * Returns the configurations without those that were found in a directory and are included by another one, with which
+ * they have been checked.
  */
 function withoutIncluded<T extends Input & CheckedFile>(checked: readonly T[]): readonly T[] {
   const included = new Set(
@@ -151,7 +151,7 @@ async function mendAndConclude(
     : conclude(mended.checked, examination.settings, mended.isTextOut);
 }
 
-/** Prints the findings, or writes them as baseline, and gives the exit code. */
+/** Prints the findings, or writes them as a baseline, and returns the exit code. */
 function conclude(checked: readonly CheckedFile[], settings: CheckSettings, isTextOut = false): number {
   const report = reportOf(checked);
   if (settings.writeBaseline !== undefined) {

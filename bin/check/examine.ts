@@ -99,12 +99,12 @@ export interface Examination {
 
 const RANKS: Readonly<Record<RuleSeverity, number>> = { error: 2, warning: 1, info: 0 };
 
-/** Whether a severity is at least another one. */
+/** Tells whether a severity is at least another one. */
 export function isAtLeast(severity: RuleSeverity, least: RuleSeverity): boolean {
   return RANKS[severity] >= RANKS[least];
 }
 
-/** The findings in one configuration that the options select. */
+/** Returns the findings in one configuration that the options select. */
 export async function examine(
   input: Input,
   { settings, baseline }: Examination,
@@ -135,7 +135,7 @@ function withTexts(source: ConfigSource, texts: Texts): ConfigSource {
   };
 }
 
-/** The findings without those in the generated text around a fragment. */
+/** Returns the findings without those in the generated text around a fragment. */
 function withoutWrapper(found: Review, { fragment }: Input): Review {
   const [wrapper] = found.sources;
   if (fragment === undefined || !wrapper) return found;

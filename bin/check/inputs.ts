@@ -44,7 +44,7 @@ class UnreadableError extends Error {}
 const STDIN = '-';
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The configurations that the command line names; without arguments the default one. */
+/** Returns the configurations that the command line names; without arguments the default one. */
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
   const { prefix } = settings;
   const { name } = sourceOf(prefix === undefined ? {} : { prefix });
@@ -118,7 +118,7 @@ function wholeSource({ name, text }: Source, { prefix }: CheckSettings, readOnly
 
 const FRAGMENT = 'gw-check-*';
 
-/** A source that includes a fragment, by a pattern that matches only its name, because a name may contain any character. */
+/** Returns a source that includes a fragment. The pattern matches only its name, which may contain any character. */
 function fragmentSource({ name, text }: Source, context: Context, settings: CheckSettings): ConfigSource {
   const path = resolve(name);
   const base = baseOf(path);
@@ -136,7 +136,7 @@ function fragmentSource({ name, text }: Source, context: Context, settings: Chec
 
 const MAIN_FILES = ['gateway.conf', 'nginx.conf'];
 
-/** The directory that the includes of a fragment start from: that of the configuration above it. */
+/** Returns the directory for the includes of a fragment: the directory of the configuration above it. */
 function baseOf(path: string): string {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     if (MAIN_FILES.some((name) => existsSync(join(directory, name)))) return directory;
@@ -144,7 +144,7 @@ function baseOf(path: string): string {
   }
 }
 
-/** A dump as input. Includes are looked up in the dump, because the files of this machine are different. */
+/** Returns a dump as input. Its includes are read from the dump, because the files of this machine may differ. */
 function dumpInput({ main, texts }: DumpedFiles, settings: CheckSettings): Input {
   return {
     name: main,
@@ -164,7 +164,7 @@ function dumpInput({ main, texts }: DumpedFiles, settings: CheckSettings): Input
 const CONFIGURATION = /\.conf$/;
 const NOT_OURS = /(^|\/)(node_modules|\.git)\//;
 
-/** Every `.conf` file in a directory and below it. */
+/** Returns every `.conf` file in a directory and below it. */
 function inputsIn(directory: string, settings: CheckSettings): Inputs {
   const names = namesIn(directory);
   if (names.length === 0) throw new UnreadableError(`there is no *.conf in "${directory}"`);

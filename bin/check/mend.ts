@@ -19,7 +19,7 @@ export interface MendedConfig {
   readonly refused: readonly string[];
 }
 
-/** Most rounds of fixes. A fix may reveal another finding; the limit stops two rules that undo each other's fixes. */
+/** Maximum rounds of fixes. A fix may reveal another finding; the limit stops rules that undo each other's fixes. */
 const MAX_ROUNDS = 100;
 
 /** Applies the fixes of a configuration in memory. */
@@ -44,7 +44,7 @@ class Mending {
     this.#texts = new Map(texts);
   }
 
-  /** Applies one round of fixes; false if there are none left. */
+  /** Applies one round of fixes; false if no fix is left. */
   async round(): Promise<boolean> {
     const review = (this.#review ??= await this.#examine(this.#texts));
     const batch = mendableAtOnce(

@@ -119,7 +119,7 @@ function mustBe(given: string, known: readonly string[], what: string): string {
   throw new UsageError(`invalid ${what} "${given}"\n  ${hint}`);
 }
 
-/** The outputs of `-f json` or `-f sarif:gw.sarif`; formats without a file go to `-o`. */
+/** Returns the outputs of `-f json` or `-f sarif:gw.sarif`; formats without a file go to `-o`. */
 function outputsOf({ format, output }: CheckCommandOptions): readonly Output[] {
   const outputs = (format ?? [defaultFormat(output)]).map((given): Output => {
     const [, name = '', file] = /^([^:]*)(?::(.+))?$/.exec(given) ?? [];

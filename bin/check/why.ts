@@ -72,7 +72,7 @@ function isCalled(known: string, name: string): boolean {
     : known === name;
 }
 
-/** The reason why a name is unknown: a directive of nginx that gw does not support, or a misspelling. */
+/** Returns the reason why a name is unknown: a directive of nginx that gw does not support, or a misspelling. */
 function reasonOf(name: string): string {
   const refusal = refusalOf(name);
   if (refusal)
@@ -93,7 +93,7 @@ function nearestName(name: string): string | undefined {
   ]);
 }
 
-/** The facts about a rule, without its check. */
+/** Returns the facts about a rule, without its check. */
 function ruleFacts({ id, slug, severity, off, summary, why: reason, fix, bad, good }: Rule): object {
   return { id, slug, severity, on: off !== true, summary, why: reason, fix, bad, good };
 }
@@ -125,7 +125,7 @@ function exampleLines(title: string, { in: where = 'server', text, files = {} }:
   return [`  ${title}${inside}:`, ...indented(text), ...beside];
 }
 
-/** The text of an example's file; a generated file is described in words. */
+/** Returns the text of an example's file; a generated file is described in words. */
 function fileText(file: string | MadeFile): string {
   if (typeof file === 'string') return file;
   if ('text' in file) return file.text;

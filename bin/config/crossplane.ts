@@ -17,7 +17,7 @@ import { load } from '../../src/pipeline.ts';
 import { sourceOf } from '../options.ts';
 import { readText } from '../terminal.ts';
 
-/** Whether a value has the parts of crossplane's JSON that `gw build` needs. */
+/** Tells whether a value has the parts of crossplane's JSON that `gw build` needs. */
 function isPayload(value: unknown): value is Payload {
   return isObject(value) && isListOf(value['config'], isFile);
 }
@@ -79,7 +79,7 @@ export function parse(file: string, options: ParseCommandOptions): number {
   return payload.status === 'ok' ? 0 : 1;
 }
 
-/** The faults that refuse a configuration at load. */
+/** Returns the faults that refuse a configuration at load. */
 function faultsOf(file: string): readonly Fault[] {
   const { report } = load({ ...sourceOf({ confFile: resolve(file) }), name: file });
   return report.faults.filter(({ severity }) => severity === 'emerg');

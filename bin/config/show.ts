@@ -124,7 +124,7 @@ export interface ApiOptions extends RestOptions {
 }
 
 /**
- * `gw dump schema`: prints the schema that a location knows. Exit code 1: it cannot be read; 2: the location is ambiguous.
+ * `gw dump schema`: prints the schema of a location. Exit code 1: it cannot be read; 2: the location is ambiguous.
  */
 export function printSchema(options: RestOptions): Promise<number> {
   return withPlace(options, async (place) => {

@@ -2,7 +2,7 @@ import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/tool
 import { failureText, readText, visible } from '../terminal.ts';
 import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 
-/** Options that say whose types are wanted. */
+/** Options that select the types. */
 export interface TypesSourceOptions extends RestOptions {
   readonly schema?: readonly string[];
   readonly role?: string;
@@ -13,17 +13,17 @@ export interface TypesSourceOptions extends RestOptions {
 
 type Tools = typeof dbrestTools;
 
-/** Where types come from. */
+/** A source of types: a database, a location or a running gateway. */
 export interface TypesSource {
-  /** Rejects with a message of one line, as a database or gateway that cannot be reached does. */
+  /** Reads the types. Rejects with a message of one line, for example if the database cannot be reached. */
   read(): Promise<{ readonly types: dbrestTools.ApiTypes } | { readonly fault: string }>;
-  /** How often to look for changes that are not announced. */
+  /** The interval at which to look for changes that are not announced. */
   readonly intervalMs: number;
   /** Calls `use`, and `changed` when a change is announced meanwhile. */
   watch(changed: () => void, use: () => Promise<number>): Promise<number>;
 }
 
-/** A database announces most changes, and reading its catalogue takes work; a gateway has it. */
+/** A database announces most changes, and reading its catalogue is costly; a gateway has the types in memory. */
 const DATABASE_INTERVAL_MS = 60_000;
 const GATEWAY_INTERVAL_MS = 5_000;
 
@@ -33,7 +33,7 @@ interface Refusal {
   readonly code: number;
 }
 
-/** The source of a command line. Faults of a configuration are printed, and give an empty message. */
+/** Returns the source of a command line. Faults of a configuration are printed, and give an empty message. */
 export async function openSource(
   dsn: string | undefined,
   options: TypesSourceOptions,
@@ -53,7 +53,7 @@ export async function openSource(
   return databaseSource(dsn, options, tools);
 }
 
-/** Changes are found after the interval instead. */
+/** Reports that changes are not announced, but found after the interval. */
 function sayDeaf(reason: string): void {
   process.stderr.write(
     `gw: changes of the database are not heard, so it is read each minute: ${visible(reason)}\n`,
@@ -129,13 +129,13 @@ function gatewaySource(
       return { types: tools.onlySchemas(all, schema ?? names) };
     },
     intervalMs: GATEWAY_INTERVAL_MS,
-    // A gateway announces no changes; it is asked again.
+    // A gateway does not announce changes; it is asked again after the interval.
     watch: (_changed, use) => use(),
   };
 }
 
 const TIMEOUT_MS = 30_000;
-/** The types of some 50,000 tables. */
+/** Longest response, enough for the types of some 50,000 tables. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
 async function fetchTypes(url: URL, token: string | undefined, accept: string): Promise<string> {
@@ -172,7 +172,7 @@ async function bodyOf({ body }: Response, url: URL): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The URL without its query, which may hold a secret. */
+/** Returns the URL without its query, which may hold a secret. */
 function shownUrl({ origin, pathname }: URL): string {
   return origin + visible(pathname);
 }
@@ -187,7 +187,7 @@ function sayUnreachable(url: URL): (error: Error) => never {
   };
 }
 
-/** The message of a fault, if the body is one. */
+/** Returns the message of a fault, if the body is one. */
 function reasonIn(body: string): string {
   try {
     const { message } = JSON.parse(body) as { message?: unknown };

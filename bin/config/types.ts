@@ -14,8 +14,8 @@ export interface TypesOptions extends TypesSourceOptions {
 }
 
 /**
- * `gw types`: writes the TypeScript types of schemas. Exit code 1: they cannot be read, or with `--check` the file differs
- * from them; 2: an option is wrong.
+ * `gw types`: writes the TypeScript types of schemas. Exit code 1: they cannot be read, or with `--check` the file
+ * differs from them; 2: an option is wrong.
  */
 export async function types(dsn: string | undefined, options: TypesOptions): Promise<number> {
   const { output, check, watch } = options;
@@ -31,7 +31,7 @@ export async function types(dsn: string | undefined, options: TypesOptions): Pro
     : writeTypes(source, output);
 }
 
-/** The text of the types, or the reason why there is none. */
+/** Returns the text of the types, or the reason why they cannot be read. */
 async function textOf(source: TypesSource): Promise<{ readonly text: string } | { readonly fault: string }> {
   const { typescriptOf } = await loadDbrestTools();
   try {
@@ -121,7 +121,7 @@ function writeChanged(output: string, text: string): boolean {
   return true;
 }
 
-/** The text of the file; `undefined` if it is not there. */
+/** Returns the text of the file; `undefined` if it does not exist. */
 function oldText(output: string): string | undefined {
   try {
     return readFileSync(output, 'utf8').replace(/^\uFEFF/, '');

@@ -12,7 +12,7 @@ export interface DbOptions {
   readonly user: string;
   readonly schema: string;
   readonly json?: boolean;
-  /** It is the store of a cluster, and has nothing to do with dbrest. */
+  /** The database is the store of a cluster and is not used by dbrest. */
   readonly cluster?: boolean;
   readonly clusterRole: string;
 }
@@ -63,7 +63,7 @@ export async function setup(options: SetupOptions): Promise<number> {
   });
 }
 
-/** The same for the store of a cluster. */
+/** Does the same for the store of a cluster. */
 async function setupCluster(
   options: SetupOptions,
   grantee: { readonly role: string; readonly verifier?: string },
@@ -80,8 +80,8 @@ async function setupCluster(
 }
 
 /**
- * `gw db status`: prints which parts of the setup a database has. Exit code 0: all; 1: some are missing, or the database
- * cannot be reached.
+ * `gw db status`: prints which parts of the setup a database has. Exit code 0: all; 1: some are missing, or the
+ * database cannot be reached.
  */
 export async function status(options: StatusOptions, isGiven: (name: string) => boolean): Promise<number> {
   const tools = await loadDbrestTools();
@@ -98,7 +98,7 @@ export async function status(options: StatusOptions, isGiven: (name: string) => 
   });
 }
 
-/** The database, the roles and the schemas are those of a location; options go before it. */
+/** Takes the database, the roles and the schemas from a location, unless options name them. */
 async function statusOfLocation(
   options: StatusOptions,
   isGiven: (name: string) => boolean,
@@ -115,7 +115,7 @@ async function statusOfLocation(
   const names = {
     authenticator: isGiven('authenticator') ? options.authenticator : (login ?? options.authenticator),
     anon: isGiven('anon') ? options.anon : anonRole,
-    // Roles of tokens stand in no configuration.
+    // The configuration does not name the roles of tokens.
     user: isGiven('user') ? options.user : undefined,
     schemas: isGiven('schema') ? [options.schema] : schemas,
   };
@@ -144,7 +144,7 @@ function nameFaultIn(
   return new Set(roles).size < roles.length ? 'the three roles must have different names' : undefined;
 }
 
-/** The tables of `--watch`; one without a schema is in that of `--schema`. */
+/** Returns the tables of `--watch`; a table without a schema is in the schema of `--schema`. */
 function watchedTables(
   { watch = [], schema: usual }: SetupOptions,
   { nameFault, tableOf }: Tools,

@@ -35,7 +35,7 @@ export async function sign(payload: string | undefined, options: SignOptions): P
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The claims of the payload, overridden by options, with default times. */
+/** Returns the claims of the payload, overridden by options, with default times. */
 function claimsOf(
   payload: string | undefined,
   { role, claim, exp }: SignOptions,
@@ -57,7 +57,7 @@ function claimsOf(
   return { claims: { ...times, ...given, ...single, ...(role !== undefined && { role }) } };
 }
 
-/** The value of a claim: JSON, or else the text. A bare `null` is a text. */
+/** Returns the value of a claim: JSON, or else the text. A bare `null` is a text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -78,7 +78,8 @@ export interface VerifyOptions extends SecretOptions {
 }
 
 /**
- * `gw jwt verify [TOKEN]`: verifies a token as a location does. Exit code 0: accepted; 1: refused; 2: it cannot be decided.
+ * `gw jwt verify [TOKEN]`: verifies a token as a location does. Exit code 0: accepted; 1: refused; 2: it cannot be
+ * decided.
  */
 export async function verify(given: string | undefined, options: VerifyOptions): Promise<number> {
   if (given === undefined && isOnStandardInput(options, SECRET_VARIABLE)) {
@@ -120,7 +121,7 @@ export async function inspect(
   return 0;
 }
 
-/** The token in the argument or on standard input; an `Authorization` header around it is removed. */
+/** Returns the token in the argument or on standard input; an `Authorization` header around it is removed. */
 async function tokenOf(given: string | undefined): Promise<string> {
   const text = given ?? (isatty(0) ? '' : await textOf(process.stdin));
   return text.trim().replace(/^(?:authorization:\s*)?bearer\s+/i, '');
@@ -128,7 +129,7 @@ async function tokenOf(given: string | undefined): Promise<string> {
 
 const TIMES: ReadonlySet<string> = new Set(['exp', 'nbf', 'iat']);
 
-/** The members of a token, one line each, with times also in readable form. */
+/** Returns the members of a token, one line each, with times also in readable form. */
 function decodedText({ header, claims }: dbrestTools.DecodedToken): string {
   const lines = [
     'header',

@@ -5,14 +5,14 @@ import { isatty } from 'node:tty';
 import { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from '../../src/tools/lookups.ts';
 import { fail, failureText } from '../terminal.ts';
 
-/** The sources of a secret; the first that is set counts. */
+/** The sources of a secret; the first that is set is used. */
 export interface SecretOptions {
   readonly secret?: string;
   /** `-`: standard input. */
   readonly secretFile?: string;
 }
 
-/** Whether a secret can only be read from standard input. */
+/** Tells whether a secret can only be read from standard input. */
 export function isOnStandardInput({ secret, secretFile }: SecretOptions, variable: string): boolean {
   return (
     secret === undefined && (secretFile ?? (process.env[variable] === undefined ? '-' : undefined)) === '-'
@@ -20,8 +20,8 @@ export function isOnStandardInput({ secret, secretFile }: SecretOptions, variabl
 }
 
 /**
- * A secret, or the reason why there is none, which never contains it. `variable` is a variable of the environment, '' for
- * none.
+ * Returns a secret, or the reason why it cannot be read, which never contains it. `variable` is a variable of the
+ * environment; '' to use none.
  */
 export async function readSecret(
   options: SecretOptions,

@@ -8,7 +8,7 @@ export interface Rule {
   readonly disabled?: readonly string[];
 }
 
-/** The rules in a file; invalid entries are left out. */
+/** Returns the rules in a file; invalid entries are left out. */
 export function readRules(acl: unknown): readonly Rule[] {
   const given = (Array.isArray(acl) ? acl : []) as readonly unknown[];
   return given
@@ -28,7 +28,7 @@ function textsOf(list: unknown): readonly string[] {
   return ((Array.isArray(list) ? list : []) as readonly unknown[]).map(textOf);
 }
 
-/** A text that matches no client, for a value that is not a text. */
+/** Returns a text that matches no client, for a value that is not a text. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -55,8 +55,8 @@ interface AclState {
 }
 
 /**
- * Who may call a command: rules are read in order, later ones supersede earlier ones. What gw cannot express lets fewer
- * clients through, never more.
+ * Returns the clients that may call a command. Rules are read in order; later ones supersede earlier ones. If gw cannot
+ * express a rule, fewer clients are allowed, never more.
  */
 export function accessTo(command: string, rules: readonly Rule[]): Access {
   const state = rules.reduce<AclState>((before, rule) => after(before, rule, command), {
@@ -81,7 +81,7 @@ function after(before: AclState, rule: Rule, command: string): AclState {
     const still = login === undefined ? except.filter((network) => network !== ip) : except;
     return { isOpen, allowed: isOpen ? allowed : [...allowed, rule], except: still };
   }
-  // A denied login can be avoided by not logging in, so it only revokes what the login allowed.
+  // A client can avoid a denied login by not logging in, so the rule only revokes what the login allowed.
   if (login !== undefined) {
     return { isOpen, except, allowed: allowed.filter((entry) => entry.http_basic_auth !== login) };
   }
@@ -94,8 +94,8 @@ function names(list: readonly string[] = [], matches: (name: string) => boolean)
 }
 
 /**
- * Combines rules with networks and rules with logins: either is enough. Of rules that require both, only one network with
- * its users can be expressed.
+ * Combines rules with networks and rules with logins: either is enough. Of rules that require both, only one network
+ * with its users can be expressed.
  */
 function someOf(allowed: readonly Rule[], except: readonly string[]): Omit<Access, 'kind'> {
   const both = allowed.filter((entry) => entry.ip !== undefined && entry.http_basic_auth !== undefined);

@@ -35,7 +35,7 @@ export class Draft {
   }
 }
 
-/** The text of a draft in the style of `gw fmt`. */
+/** Returns the text of a draft in the style of `gw fmt`. */
 export function draftText({ statements }: Draft): string {
   const text = buildConfig(statements, { indent: INDENT });
   return formatConfig({ name: 'imported', text }, { indent: INDENT });
@@ -62,25 +62,25 @@ export interface Setting {
 const KEYED = /^\s*([A-Za-z][\w.-]*)\s*=\s*(.*)$/;
 const VARIABLE = /^\s*(?:-\s*|export\s+)?(["']?)PGRST_([A-Za-z0-9_]+)(["']?)\s*([=:])\s*(.*)$/;
 const APP = 'APP_SETTINGS_';
-/** A variable in YAML: its value may go on in lines that are indented more. */
+/** A variable in YAML: its value may continue in lines that are indented more. */
 const YAML_ITEM = /^\s*(?:-|["']?PGRST_\w+["']?\s*:)/;
-/** What stands in YAML in place of a value that is elsewhere: nothing, a block scalar, an anchor, an alias or a tag. */
+/** Text in YAML in place of a value that is elsewhere: nothing, a block scalar, an anchor, an alias or a tag. */
 const YAML_ELSEWHERE = /^(?:[|>][-+\d]*\s*)?(?:#.*)?$|^[&*!]\S/;
-/** What may follow a quoted value. */
+/** Text that may follow a quoted value. */
 const END = /^\s*[;,]?\s*(?:#.*)?$/;
 
-/** What a text says, with the numbers of other lines, without their text because it may be a secret. */
+/** The settings in a text, and the numbers of other lines, whose texts may be secrets. */
 interface ReadSettings {
   readonly settings: readonly Setting[];
-  /** Lines of something else beside a list of variables. */
+  /** Lines beside a list of variables that do not belong to it. */
   readonly strange: readonly number[];
-  /** The first line that is broken: what it would have limited is unknown. */
+  /** The first line that cannot be read: it might have set a limit. */
   readonly broken: number | undefined;
 }
 
 /**
- * The settings of a PostgREST configuration file, or of a list of its environment variables in the form of a shell, systemd
- * or Compose; the last one of a name counts.
+ * Returns the settings of a PostgREST configuration file, or of a list of its environment variables in the form of a
+ * shell, systemd or Compose; of several with one name the last is used.
  */
 export function readSettings(text: string): ReadSettings {
   const settings = new Map<string, Setting>();
@@ -102,13 +102,13 @@ export function readSettings(text: string): ReadSettings {
   return { settings: [...settings.values()], strange, broken };
 }
 
-/** Whether the value of a variable goes on in the next line. */
+/** Tells whether the value of a variable continues in the next line. */
 function isContinued(line: string, next = ''): boolean {
   if (!VARIABLE.test(line)) return false;
   return line.endsWith('\\') || (YAML_ITEM.test(line) && next.search(/\S/) > line.search(/\S/));
 }
 
-/** `undefined` if the line has no variable, or not its whole value. */
+/** Reads a variable; `undefined` if the line has none, or only a part of its value. */
 function readVariable(line: string): Setting | undefined {
   const [, opening = '', name, closing, sign, rest = ''] = VARIABLE.exec(line) ?? [];
   if (name === undefined) return undefined;
@@ -126,13 +126,13 @@ function readVariable(line: string): Setting | undefined {
 
 function readKeyed(line: string): Setting | undefined {
   const [, key, rest = ''] = KEYED.exec(line) ?? [];
-  // PostgREST reads a value that stands in the next line.
+  // PostgREST reads a value from the next line, too.
   if (key === undefined || /^(?:#.*)?$/.test(rest) || key.startsWith('PGRST_')) return undefined;
   const value = unquoted(rest);
   return value === undefined ? undefined : { key, value };
 }
 
-/** The value of `"…"` with escapes, of `'…'`, or of a bare word before a comment; `undefined` if its quote does not end it. */
+/** Returns the value of `"…"` with escapes, `'…'` or a bare word before a comment; `undefined` if text follows. */
 function unquoted(text: string): string | undefined {
   if (!/^["']/.test(text)) return text.replace(/\s+#.*$/, '').trim();
   const [whole = '', double, single] = /^"((?:[^"\\]|\\.)*)"|^'([^']*)'/s.exec(text) ?? [];
@@ -140,7 +140,7 @@ function unquoted(text: string): string | undefined {
   return double === undefined ? single : double.replace(/\\(.)/gs, '$1');
 }
 
-/** Whether a text looks like a configuration of PostgREST. */
+/** Tells whether a text looks like a configuration of PostgREST. */
 export function isPostgrest(text: string): boolean {
   return /^\s*(?:(?:db|jwt|server|openapi|app\.settings)[-.][\w.-]+\s*=|(?:-\s*|export\s+)?["']?PGRST_\w+)/m.test(
     text,
@@ -156,7 +156,7 @@ export class SecretKeeper {
     this.#isInline = isInline;
   }
 
-  /** The word for a secret: `inline`, or a reference to a variable. */
+  /** Returns the word for a secret: `inline`, or a reference to a variable. */
   hide(variable: string, of: string, inline: string): string {
     return this.#isInline ? inline : this.keep(variable, of);
   }
@@ -167,7 +167,7 @@ export class SecretKeeper {
   }
 }
 
-/** The word for a secret setting: a file, its own variable, or a new variable. */
+/** Returns the word for a secret setting: a file, its own variable, or a new variable. */
 export function secretWord(
   { value, variable }: Setting,
   { keeper, of, name }: { keeper: SecretKeeper; of: string; name?: string },
@@ -180,7 +180,7 @@ export function secretWord(
   return keeper.hide(variable ?? own, of, value);
 }
 
-/** The word for a connection string; if it is literal, only the password is a secret. */
+/** Returns the word for a connection string; if it is literal, only the password is a secret. */
 export function databaseWord(setting: Setting, keeper: SecretKeeper): string {
   const { value, variable } = setting;
   const plain =
@@ -195,17 +195,17 @@ export function databaseWord(setting: Setting, keeper: SecretKeeper): string {
     .replace(/(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)/i, hide);
 }
 
-/** The file in `@file`, from which PostgREST reads the value. */
+/** Returns the file in `@file`, from which PostgREST reads the value. */
 function fileIn(value: string): string | undefined {
   return value.startsWith('@') ? `\${file:${value.slice(1)}}` : undefined;
 }
 
-/** The variable in `$(NAME)`, from which PostgREST reads the value. */
+/** Returns the variable in `$(NAME)`, from which PostgREST reads the value. */
 function referenceIn(value: string): string | undefined {
   return /^\$\((\w+)\)$/.exec(value)?.[1];
 }
 
-/** What a load says of a text that is in no file yet. */
+/** Returns the faults of a text that is not in a file yet. */
 export function faultsOf(text: string): readonly Fault[] {
   const name = 'imported.conf';
   return load({ confFile: resolve(name), name, prefix: resolve('.'), text }).report.faults;

@@ -9,8 +9,8 @@ import { importWebdis, isWebdis } from './webdis.ts';
 const REFERENCE = /\$\{(?:env|file):/;
 
 /**
- * The directives of a draft that gw refuses, because the other program accepts values that gw does not. They stay: without
- * a line that limits or denies, more would be served than before.
+ * Returns the directives of a draft that gw refuses, because the other program accepts values that gw does not. They
+ * are kept: without a line that limits or denies, more would be served than before.
  */
 function refusedIn(text: string): readonly string[] {
   const lines = text.split('\n');
@@ -27,7 +27,7 @@ export interface ImportOptions {
   readonly inlineSecrets?: boolean;
 }
 
-/** Programs whose settings are another language. */
+/** Programs with settings in another language. */
 type Foreign = 'postgrest' | 'webdis';
 type Origin = Foreign | 'nginz';
 

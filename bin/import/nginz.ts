@@ -8,7 +8,7 @@ import {
 } from '../../grammar/index.ts';
 import { faultsOf } from './draft.ts';
 
-/** How the names of directives begin in nginz and in gw, which have the same words behind that. */
+/** The beginnings of directive names in nginz and in gw; the rest of the names is the same. */
 const PREFIXES = [
   ['pgrest_', 'dbrest_'],
   ['redis_', 'kv_'],
@@ -16,17 +16,17 @@ const PREFIXES = [
 
 const VARIABLE = /\$(\{?)redis_(last_value|last_exists|last_error|connection_state)\b/g;
 
-/** Faults of directives that gw does not have. Others depend on the machine, or are the author's. */
+/** Faults of directives that gw does not have. Other faults depend on the machine or are the author's. */
 const UNKNOWN = /^unknown directive "|^"\w+" directive is not supported$/;
 
 /** A configuration in the words of gw. */
 interface Translation {
   readonly text: string;
-  /** Directives that gw does not have. They stay: without what denies a request, it would be served. */
+  /** Directives that gw does not have. They are kept: without one that denies requests, these would be served. */
   readonly left: readonly string[];
 }
 
-/** Whether a text looks like a configuration of nginz. */
+/** Tells whether a text looks like a configuration of nginz. */
 export function isNginz(text: string): boolean {
   return /^\s*(?:pgrest_\w+|redis_command|redis_key|echozn?)\s/m.test(text);
 }
@@ -52,7 +52,7 @@ function renames(nodes: readonly DirectiveNode[]): readonly TextEdit[] {
 }
 
 function unknownIn(text: string): readonly string[] {
-  // What an included file holds is not part of this text.
+  // Faults in included files are left out.
   const here = faultsOf(text).flatMap(({ span, message }) =>
     span?.source.text === text && UNKNOWN.test(message) ? [span] : [],
   );

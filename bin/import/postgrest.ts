@@ -13,14 +13,14 @@ type Get = (key: string) => Setting | undefined;
 
 const DEFAULT_PORT = '3000';
 
-/** The words of `listen` for each address. As in PostgREST, a Unix socket replaces the port. */
+/** Returns the words of `listen` for each address. As in PostgREST, a Unix socket replaces the port. */
 function listenArgs(get: Get): readonly (readonly string[])[] {
   const [host, port] = [get('server-host')?.value, get('server-port')?.value ?? DEFAULT_PORT];
   const socket = get('server-unix-socket')?.value;
   return socket === undefined ? addresses(host, port) : [[`unix:${socket}`]];
 }
 
-/** The addresses of a host. `!4` and the like come from Haskell's network libraries and mean any address of a family. */
+/** Returns the addresses of a host. `!4` and the like are from Haskell's libraries: any address of a family. */
 function addresses(host = '!4', port: string): readonly (readonly string[])[] {
   if (host === '*' || host === '*4' || host === '*6') return [[port], [`[::]:${port}`]];
   if (host === '!4') return [[port]];
@@ -54,7 +54,7 @@ const ALIASES: ReadonlyMap<string, string> = table({
 
 interface Carried {
   readonly directive: string;
-  /** The words of the directive, or the reason why there are none; `undefined` if none is needed. */
+  /** Returns the words of the directive, or the reason why it is left out; `undefined` if it is not needed. */
   readonly args: (value: string) => readonly string[] | string | undefined;
 }
 
@@ -94,7 +94,7 @@ const ONE_TO_ONE: Readonly<Record<string, Carried>> = {
   },
 };
 
-/** PostgREST knows no quotes in such lists: they are part of the name. */
+/** Returns the names of a list. In PostgREST, quotes in such lists are a part of the name. */
 function names(value: string): string {
   return value
     .split(',')
@@ -147,12 +147,12 @@ const AS_EVER: ReadonlyMap<string, RegExp> = table({
   'log-query': /^(?:disabled|false|0)$/i,
 });
 
-/** A table without inherited names, because the file may contain any name. */
+/** Returns a table without inherited names, because the file may contain any name. */
 function table<T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
   return new Map(Object.entries(rows));
 }
 
-/** Settings whose empty value differs from none. */
+/** Settings for which an empty value differs from a missing one. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['db-extra-search-path']);
 
 /** Converts a configuration of PostgREST. A string gives the fault of the text. */
@@ -259,7 +259,7 @@ class Importer {
     }
   }
 
-  /** The function may set limits. So it becomes a directive that gw refuses. */
+  /** Adds a directive that gw refuses, because the function may set limits. */
   #preConfig(location: Draft): void {
     const preConfig = this.#text('db-pre-config');
     if (preConfig === undefined) return;

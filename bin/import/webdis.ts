@@ -52,7 +52,7 @@ interface Settings {
 
 const USERS = 'webdis.users';
 
-/** Whether a text looks like a configuration of Webdis. */
+/** Tells whether a text looks like a configuration of Webdis. */
 export function isWebdis(text: string): boolean {
   return parse(text) !== undefined && /"(?:redis_host|redis_socket|http_port)"\s*:/.test(text);
 }
@@ -129,7 +129,7 @@ class Importer {
     const callable = Object.entries(COMMANDS)
       .map(([command, kind]) => ({ command, kind, access: accessTo(command, rules) }))
       .filter(({ access }) => access.kind !== 'nobody');
-    // One user file for all would let the users of one command call the others.
+    // With one user file for all, the users of one command could call the others.
     const groups = new Set(
       callable.flatMap(({ access }) => (access.users.length > 0 ? access.users.join(':') : [])),
     );
@@ -161,7 +161,7 @@ class Importer {
     if (missing.length > 0) this.#left.push({ key: 'acl', why: `gw has no command ${missing.join(', ')}` });
   }
 
-  /** The argument of `kv_pass`. */
+  /** Returns the argument of `kv_pass`. */
   #store(): string {
     const socket = this.#word('redis_socket');
     const auth = this.#settings['redis_auth'] ?? undefined;
@@ -211,13 +211,13 @@ class Importer {
   }
 }
 
-/** The word for a value of the file or of the environment. */
+/** Returns the word for a value of the file or of the environment. */
 function wordOf(value: unknown): string {
   const text = String(value);
   return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? `\${env:${text.slice(1)}}` : text;
 }
 
-/** The host before a port, with brackets around an IPv6 address. */
+/** Returns the host before a port, with brackets around an IPv6 address. */
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('$') ? `[${host}]` : host;
 }

@@ -136,7 +136,7 @@ export async function purgeCache(
   }
 }
 
-/** The API for a cache and a way of matching, or a message if no location has it. */
+/** Returns the API for a cache and a way of matching, or a message if no location has it. */
 function findPurge(
   { zone, match }: { readonly zone: string; readonly match: Match },
   { address, ...options }: ControlOptions,

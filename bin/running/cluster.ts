@@ -7,7 +7,7 @@ export interface ClusterOptions extends ControlOptions {
   readonly json?: boolean;
 }
 
-/** A cluster in a response of `control_api cluster`; one that has just begun knows no store yet, an older gateway no warnings. */
+/** A cluster in a response of `control_api cluster`. The store is absent at first, warnings in older gateways. */
 type ShownCluster = { readonly name: string } & Omit<ClusterStatus, 'backend' | 'warnings'> &
   Partial<Pick<ClusterStatus, 'backend' | 'warnings'>>;
 
@@ -77,7 +77,7 @@ const UNITS = [
   { name: 'min', ms: 60_000 },
 ] as const;
 
-/** `12 s ago`, and from two of a larger unit on `5 min ago`. */
+/** Formats a time: `12 s ago`, or `5 min ago` from two minutes on. */
 function agoText(ms: number): string {
   const unit = UNITS.find((one) => ms >= 2 * one.ms) ?? { name: 's', ms: 1_000 };
   return `${Math.floor(ms / unit.ms)} ${unit.name} ago`;

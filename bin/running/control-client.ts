@@ -36,7 +36,7 @@ interface ControlCall {
 
 const TIMEOUT_MS = 5_000;
 
-/** The endpoint of a name, or a message if it is not found. */
+/** Returns the endpoint of a name, or a message if it is not found. */
 export function findControl(endpoint: string, options: ControlOptions): ControlTarget | string {
   const { address } = options;
   if (address !== undefined) return fromAddress(endpoint, address);
@@ -47,7 +47,7 @@ export function findControl(endpoint: string, options: ControlOptions): ControlT
   return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
 }
 
-/** The plan of the gateway, or a message with the faults of its configuration. */
+/** Returns the plan of the gateway, or a message with the faults of its configuration. */
 export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPlan; name: string } | string {
   const source = sourceOf({
     ...(config !== undefined && { confFile: resolve(config) }),
@@ -58,7 +58,7 @@ export function loadPlan({ config, prefix }: ControlOptions): { plan: GatewayPla
   return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
 }
 
-/** The target for a location that is called from this machine. */
+/** Returns the target for a location that is called from this machine. */
 export function targetAt(reach: LocalAddress): ControlTarget {
   const headers = reach.host === '' ? {} : { host: reach.host };
   if (reach.address.kind === 'unix') {
@@ -71,7 +71,7 @@ export function targetAt(reach: LocalAddress): ControlTarget {
   return { url: `http://${authority}${reach.path}`, options: { host, port, path: reach.path, headers } };
 }
 
-/** The loopback address if the server listens on all addresses. */
+/** Returns the loopback address if the server listens on all addresses. */
 function loopbackFor(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -84,13 +84,13 @@ function fromAddress(endpoint: string, address: string): ControlTarget | string 
   return targetOf(base, inventoryPath(endpoint, directory));
 }
 
-/** The URL of an address without or with `http://`; `undefined` if it is invalid. */
+/** Returns the URL of an address without or with `http://`; `undefined` if it is invalid. */
 export function parseAddress(address: string): URL | undefined {
   const text = /^[a-z]+:\/\//.test(address) ? address : `http://${address}`;
   return URL.canParse(text) && text.startsWith('http://') ? new URL(text) : undefined;
 }
 
-/** The target for a path below a URL. */
+/** Returns the target for a path below a URL. */
 export function targetOf(base: URL, path: string): ControlTarget {
   const host = base.hostname.replace(/^\[(.*)\]$/, '$1');
   return { url: `http://${base.host}${path}`, options: { host, port: base.port || 80, path } };
@@ -119,7 +119,7 @@ export async function callApi(target: ControlTarget, call: ControlCall): Promise
   try {
     reason = (JSON.parse(body) as { error?: string }).error ?? reason;
   } catch {
-    // The response comes from something else than the API.
+    // The response is not from the API.
   }
   throw new Error(reason);
 }
@@ -148,7 +148,7 @@ export function openCall(
   return sent;
 }
 
-/** The error of a gateway that does not respond, in one line. */
+/** Returns the error of a gateway that does not respond, in one line. */
 export function noResponse({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
   return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
 }
@@ -175,13 +175,13 @@ export async function probe(
   }
 }
 
-/** Prints a message that already names the program, and gives the exit code. */
+/** Prints a message that already names the program, and returns the exit code 1. */
 export function fail(message: string): number {
   process.stderr.write(`${message}\n`);
   return 1;
 }
 
-/** One line for each failed check; '' if the body has another form. */
+/** Returns one line for each failed check; '' if the body has another form. */
 function reasonsIn(body: string): string {
   try {
     const { checks = {} } = JSON.parse(body) as {

@@ -32,7 +32,7 @@ interface ShownEvent {
   readonly timestamp: number;
 }
 
-/** The endpoint at `address`, or the first one of the configuration. A string gives the reason if there is none. */
+/** Returns the endpoint at `address`, or the first of the configuration. A text gives the reason if none is found. */
 function findEvents({ address, ...options }: ControlOptions): EventsTarget | string {
   if (address !== undefined) {
     const base = parseAddress(address);
@@ -54,8 +54,8 @@ interface Message {
 }
 
 /**
- * Follows the events until the gateway ends the stream, as it does when its configuration changes. Rejects if there is no
- * response or it is not a stream.
+ * Follows the events until the gateway ends the stream, as it does when its configuration changes. Rejects if there is
+ * no response or it is not a stream.
  */
 function followEvents(
   target: ControlTarget,
@@ -102,7 +102,7 @@ async function refusal({ url }: ControlTarget, response: IncomingMessage): Promi
   return new Error(`${url} answers ${response.statusCode}${reasonIn(body)}`);
 }
 
-/** The reason in a response of the endpoint, after a colon. */
+/** Returns the reason in a response of the endpoint, after a colon. */
 function reasonIn(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: string };
@@ -130,8 +130,8 @@ export interface PublishOptions extends ControlOptions {
 const RECONNECT_MS = 100;
 
 /**
- * `gw events tail`: prints events as they are published, across reloads, until a signal ends it. Exit code 1: there is no
- * response any more.
+ * `gw events tail`: prints events as they are published, across reloads, until a signal ends it. Exit code 1: the
+ * gateway does not respond any more.
  */
 export async function tail({ channel, type, since, json, ...options }: TailOptions): Promise<number> {
   const found = findEvents(options);
@@ -154,7 +154,7 @@ export async function tail({ channel, type, since, json, ...options }: TailOptio
   }
 }
 
-/** The generation to continue from if the stream breaks before the first event. */
+/** Returns the generation to continue from if the stream breaks before the first event. */
 async function newestGeneration(target: ControlTarget): Promise<string> {
   const { status, body } = await callControl(target, { query: { limit: '0' } });
   if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);

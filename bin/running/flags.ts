@@ -86,13 +86,13 @@ async function ask<T>({ endpoint, query, options }: FlagCall, show: (answer: T) 
   }
 }
 
-/** The fault in a response, `otherwise` if it is not one of the control surface; `undefined` if there is none. */
+/** Returns the fault in a response, or `otherwise` if it is not from the control surface; `undefined` after success. */
 function faultIn(body: string, otherwise: string): string | undefined {
   const { status, message } = envelopeOf(body);
   return status === 'ok' ? undefined : (message ?? otherwise);
 }
 
-/** The envelope of a response; a list has none and is never a failure. */
+/** Returns the envelope of a response; a list has none and is never a failure. */
 function envelopeOf(body: string): { status?: string; message?: string } {
   try {
     const answer = JSON.parse(body) as { status?: string; message?: string };

@@ -12,7 +12,7 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
-/** The samples of a metrics text. Throws on an invalid line. */
+/** Returns the samples of a metrics text. Throws on an invalid line. */
 export function readMetrics(text: string): readonly MetricSample[] {
   return text
     .split('\n')
@@ -132,7 +132,7 @@ class MetricSamples {
     return this.#byName.get(name) ?? [];
   }
 
-  /** The sum of the series with these labels; 0 if there are none. */
+  /** Returns the sum of the series with these labels; 0 without any. */
   value(name: string, labels: MetricSample['labels'] = {}): number {
     const wanted = Object.entries(labels);
     return (
@@ -181,7 +181,7 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
   }));
 }
 
-/** The status as text. */
+/** Returns the status as text. */
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations, pools, flags } = status;
   const lines = [
@@ -221,7 +221,7 @@ function locationCells({ server, location, requests, classes, meanSeconds }: Loc
   return [server, location || '-', String(requests), ...byClass, milliseconds(meanSeconds)];
 }
 
-/** A table with aligned columns; empty if there are no rows below the heading. */
+/** Returns a table with aligned columns; empty if there are no rows below the heading. */
 function table(title: string, rows: readonly (readonly string[])[]): string[] {
   if (rows.length < 2) return [];
   const widths = (rows[0] as readonly string[]).map((_, column) =>

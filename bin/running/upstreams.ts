@@ -40,7 +40,7 @@ interface ShownGroup {
   readonly peers: readonly ShownPeer[];
 }
 
-/** The APIs of the groups, by name; with `address` the only one. A text gives the reason if there is none. */
+/** Returns the APIs of the groups, by name; with `address` only that one. A text gives the reason if none is found. */
 function findGroups({ address, ...options }: ControlOptions): ReadonlyMap<string, ControlTarget> | string {
   if (address !== undefined) {
     const base = parseAddress(address);
@@ -54,7 +54,7 @@ function findGroups({ address, ...options }: ControlOptions): ReadonlyMap<string
   return `gw: no location of ${loaded.name} serves "dynamic_upstreams_api"\n  name one with --address`;
 }
 
-/** The API of one group. */
+/** Returns the API of one group. */
 function findGroup(name: string, options: ControlOptions): ControlTarget | string {
   const groups = findGroups(options);
   if (typeof groups === 'string') return groups;
@@ -141,14 +141,14 @@ export function weighPeer(
   return change(name, { patch: { replace }, does: `${address} of ${name} has weight ${weight}` }, options);
 }
 
-/** A number if it is one; otherwise the API says what is wrong with it. */
+/** Returns a number if the text is one; otherwise the API reports the fault. */
 function numberOf(text: string): number | string {
   return /^\d{1,9}$/.test(text) ? Number(text) : text;
 }
 
 interface GroupChange {
   readonly patch: object;
-  /** What is printed if something changed. */
+  /** The text that is printed after a change. */
   readonly does: string;
 }
 

@@ -31,7 +31,7 @@ export interface OptionFacts {
 
 const HELP: OptionFacts = { names: ['-h', '--help'], summary: 'show this help' };
 
-/** The facts about a command and its subcommands. */
+/** Returns the facts about a command and its subcommands. */
 function commandFacts(command: Command, path: readonly string[] = []): CommandFacts {
   return {
     path,
@@ -42,7 +42,7 @@ function commandFacts(command: Command, path: readonly string[] = []): CommandFa
   };
 }
 
-/** A command and all its subcommands. */
+/** Yields a command and all its subcommands. */
 export function* everyCommand(command: CommandFacts): Generator<CommandFacts> {
   yield command;
   for (const inner of command.commands) yield* everyCommand(inner);
@@ -70,7 +70,7 @@ function optionFacts(option: Option): OptionFacts {
   };
 }
 
-/** The synopsis of a command: `gw jwt sign [options] [payload]`. */
+/** Returns the synopsis of a command: `gw jwt sign [options] [payload]`. */
 export function synopsis({ path, arguments: values, options, commands }: CommandFacts): string {
   const words = values.map(({ name, isRequired, isVariadic }) => {
     const word = isVariadic ? `${name}...` : name;
@@ -86,7 +86,7 @@ export function synopsis({ path, arguments: values, options, commands }: Command
   ].join(' ');
 }
 
-/** The facts about all commands, and about the options without a command. */
+/** Returns the facts about all commands, and about the options without a command. */
 export function wholeFacts(gw: Command): CommandFacts {
   const facts = commandFacts(gw);
   const choices = facts.commands.flatMap(({ path }) => path);
@@ -96,7 +96,7 @@ export function wholeFacts(gw: Command): CommandFacts {
   return { ...facts, options: NGINX_OPTIONS.map(optionOf), commands };
 }
 
-/** `gw help` takes the name of any command. */
+/** Adds the choices of the arguments: `gw help` takes the name of any command. */
 function withChoices(command: CommandFacts, choices: readonly string[]): CommandFacts {
   return { ...command, arguments: command.arguments.map((value) => ({ ...value, choices })) };
 }

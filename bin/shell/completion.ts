@@ -30,12 +30,12 @@ function ruleNames(): readonly string[] {
   return rules.flatMap(({ id, slug }) => [id, slug]);
 }
 
-/** The possible values of an argument. */
+/** Returns the possible values of an argument. */
 function wordsOf({ path }: CommandFacts, value: ValueFacts): Completions {
   return value.choices ?? WORDS[path.join(' ')]?.() ?? kindOf(value);
 }
 
-/** The possible values of an option; `undefined` if it takes none. */
+/** Returns the possible values of an option; `undefined` if it takes none. */
 function valuesOf({ path }: CommandFacts, { names, value }: OptionFacts): Completions | undefined {
   return value && (value.choices ?? WORDS[`${path.join(' ')} ${names.at(-1)}`]?.() ?? kindOf(value));
 }
@@ -44,19 +44,19 @@ function kindOf({ name }: ValueFacts): 'file' | 'anything' {
   return /^(?:files?|filename|directory|prefix)$/.test(name) ? 'file' : 'anything';
 }
 
-/** The name of a command in the scripts: `/jwt/sign`, '' for gw itself. */
+/** Returns the name of a command in the scripts: `/jwt/sign`, '' for gw itself. */
 function placeOf({ path }: Pick<CommandFacts, 'path'>): string {
   return path.map((name) => `/${name}`).join('');
 }
 
-/** The options whose value is the next word, as `/jwt/sign|--role`. */
+/** Returns the options whose value is the next word, as `/jwt/sign|--role`. */
 function takesValue(command: CommandFacts): readonly string[] {
   return command.options
     .filter(({ value }) => value?.isRequired === true)
     .flatMap(({ names }) => names.map((name) => `${placeOf(command)}|${name}`));
 }
 
-/** The words that can follow a command: subcommands with their summaries, or values of arguments. */
+/** Returns the words that can follow a command: subcommands with their summaries, or values of arguments. */
 function topWords(
   command: CommandFacts,
   wordsOf: (command: CommandFacts, value: ValueFacts) => Completions,
@@ -70,8 +70,8 @@ function topWords(
 }
 
 /**
- * The completion script for bash (3.2 and later). It walks over the words to find the command being written; where it has no
- * word to offer, bash offers files.
+ * Returns the completion script for bash (3.2 and later). It walks over the words to find the command being written;
+ * where it has no word to offer, bash offers files.
  */
 function bashCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
@@ -101,7 +101,7 @@ complete -o default -F _gw gw
 `;
 }
 
-/** The cases for values of options. */
+/** Returns the cases for values of options. */
 function compgenCases(command: CommandFacts): readonly string[] {
   return command.options.flatMap((option) => {
     const values = valuesOf(command, option);
@@ -111,7 +111,7 @@ function compgenCases(command: CommandFacts): readonly string[] {
   });
 }
 
-/** The case for commands and arguments, or for options after a dash. */
+/** Returns the case for commands and arguments, or for options after a dash. */
 function compreplyCase(command: CommandFacts): string {
   const options = offer(command.options.flatMap(({ names }) => names));
   const words = topWords(command, wordsOf);
@@ -127,7 +127,7 @@ function alternatives(patterns: readonly string[]): string {
   return patterns.map((pattern) => `'${pattern}'`).join('|');
 }
 
-/** The completion script for zsh, to be installed as `_gw` in a directory of `fpath`, or sourced. */
+/** Returns the completion script for zsh, to be installed as `_gw` in a directory of `fpath`, or sourced. */
 function zshCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
   const places = commands.map(placeOf).filter((place) => place !== '');
@@ -199,7 +199,7 @@ function item(name: string, summary: string): string {
   return `'${name}:${summary.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The completion script for fish, to be installed as `gw.fish` among its completions, or sourced. */
+/** Returns the completion script for fish, to be installed as `gw.fish` among its completions, or sourced. */
 function fishCompletion(gw: CommandFacts): string {
   const commands = [...everyCommand(gw)];
   const places = commands.map(placeOf).filter((place) => place !== '');

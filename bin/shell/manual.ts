@@ -6,7 +6,7 @@ import { VERSION } from '../../src/version.ts';
 import { failureText } from '../terminal.ts';
 import { type CommandFacts, everyCommand, type OptionFacts, synopsis, wholeFacts } from './command-facts.ts';
 
-/** A text escaped for roff. */
+/** Returns a text escaped for roff. */
 function roff(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -69,7 +69,7 @@ interface ManualPage {
   readonly text: string;
 }
 
-/** The whole manual: gw(1), a page for each command, and gw.conf(5) with every directive and variable. */
+/** Returns the whole manual: gw(1), a page for each command, and gw.conf(5) with every directive and variable. */
 export function manual(gw: CommandFacts): readonly ManualPage[] {
   const pages = [...everyCommand(gw)].map((command) => ({
     file: `${nameOf(command)}.1`,
@@ -161,8 +161,8 @@ export interface ManpageOptions {
 }
 
 /**
- * `gw manpage [NAME]`: prints a manual page, or writes all to a directory. Exit code 1: they cannot be written; 2: there is
- * no such page.
+ * `gw manpage [NAME]`: prints a manual page, or writes all to a directory. Exit code 1: they cannot be written; 2:
+ * there is no such page.
  */
 export function manpage(name: string | undefined, { out }: ManpageOptions, gw: Command): number {
   const pages = manual(wholeFacts(gw));

@@ -12,7 +12,7 @@ export interface SentFile {
   content(): Uint8Array;
   /** Fills the buffer from an offset. Returns fewer bytes only if the file has become too short. For small files. */
   read(bytes: Buffer, from: number): number;
-  /** The same without blocking the worker. Until it settles, the file must not be released nor the buffer used. */
+  /** Does the same without blocking the worker. Until it settles, the file must not be released nor the buffer used. */
   readLater(bytes: Buffer, from: number): Promise<number>;
   release(): void;
   /** `read` and `content` would block the worker for long: `readLater` is used for small parts as well. */

@@ -84,7 +84,7 @@ export class GroupChecks implements PeerChecks {
     return (this.#byPeer.get(peer) ?? []).map(viewOf);
   }
 
-  /** The results of all checks of all peers. */
+  /** Returns the results of all checks of all peers. */
   results(): readonly CheckResult[] {
     const all = [...this.#byPeer.values()].flat();
     return all.map((each) => ({ ...viewOf(each), plan: each.check.plan, peer: each.peer.address }));

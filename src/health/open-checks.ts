@@ -19,7 +19,7 @@ interface HealthScope {
 
 /** The active checks of one configuration in one worker. */
 export interface Health {
-  /** The results of all checks, of all workers. */
+  /** Returns the results of all checks, of all workers. */
   results(): readonly CheckResult[];
 }
 

@@ -11,7 +11,7 @@ import {
 import { type Build, moduleFor } from '../contract/index.ts';
 import { cleanHeaderValue, type Exchange, type HeaderFilter, isSafeHeaderName } from '../http/index.ts';
 
-/** A header that is set or removed. A name that ends in `*` stands for all that begin with it. */
+/** A header that is set or removed. A name that ends in `*` means all headers that begin with it. */
 interface ChangedHeader {
   readonly name: string;
   /** `undefined` removes the header. */

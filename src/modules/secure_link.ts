@@ -17,7 +17,7 @@ const HSL = ['http', 'server', 'location'] as const;
 const expression = (kind: 'secure_link' | 'secure_link_md5'): ArgReader<LinkRule> =>
   readers.oneWord('expression', (word, scope) => ({ kind, value: scope.complexValue(word) }));
 
-/** A secret and expressions replace one another at an inner level (nginx ngx_http_secure_link_merge_conf). */
+/** Merges levels: a secret and expressions replace one another (nginx ngx_http_secure_link_merge_conf). */
 function completedBy(own: readonly LinkRule[], above: readonly LinkRule[]): readonly LinkRule[] {
   if (own.some(({ kind }) => kind === 'secure_link_secret')) return own;
   const isKept = ({ kind }: LinkRule): boolean =>
@@ -57,7 +57,7 @@ const directives = directivesFor<SecureLinkConfig>()({
   },
 });
 
-/** How the links of one location are verified. */
+/** The verification of links in one location. */
 interface Verification {
   readonly secret: string | undefined;
   readonly expression: ComplexValue | undefined;

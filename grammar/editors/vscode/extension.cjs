@@ -1,4 +1,4 @@
-// A thin client: everything that it shows comes from `gw lsp`.
+// A thin client: all it shows comes from `gw lsp`.
 const { workspace } = require('vscode');
 const { LanguageClient } = require('vscode-languageclient/node');
 

@@ -12,7 +12,7 @@ import {
 } from '../../config/index.ts';
 import { type NamedLogRules, parseSyslog, type SyslogTarget } from '../../log/index.ts';
 
-/** How a format escapes the values of variables. */
+/** The escaping of variables in a format. */
 export type Escape = 'default' | 'json' | 'none';
 
 /** `log_format name [escape=…] string ...`. */

@@ -25,7 +25,7 @@ export interface Targets {
 const KEYS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };
 const TAGS: Readonly<Record<PurgeMatch, Purge['kind']>> = { exact: 'tag', prefix: 'tag prefix', tag: 'tag' };
 
-/** Tells whether a name stands for the tags of all caches, unless a cache has it. */
+/** Tells whether a name means the tags of all caches; a cache with this name comes first. */
 export function meansAll(zone: string, { tagsZone }: Pick<CachePurgeConfig, 'tagsZone'>): boolean {
   return zone === ALL_CACHES || zone === tagsZone;
 }

@@ -128,7 +128,7 @@ interface Decision {
   /** The charset to add; `undefined`: none. */
   readonly name: string | undefined;
   readonly recoding?: Recoding;
-  /** Why the response cannot be recoded. */
+  /** The reason why the response cannot be recoded. */
   readonly fault?: string;
 }
 
@@ -168,7 +168,7 @@ function compileDecision(config: CharsetConfig, build: Build): Decide {
   };
 }
 
-/** The charsets that an upstream may name, in lower case. */
+/** Returns the charsets that an upstream may name, in lower case. */
 function namesOf({ charset: target, sourceCharset, maps = [] }: CharsetConfig): ReadonlySet<string> {
   const written = [target, ...(sourceCharset ? [sourceCharset] : [])].map(
     (name) => constantText(name) ?? 'off',

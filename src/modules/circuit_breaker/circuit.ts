@@ -3,7 +3,7 @@ import { monotonicMs, type RequestRates } from '../../zone/index.ts';
 /** Time until the outcome of a request is recorded again, if the memory was locked. */
 const RETRY_MS = 50;
 
-/** `open`: requests are refused until its time is over; `half_open`: one at a time is let through. */
+/** `open`: requests are refused until its time is over; `half_open`: one at a time is admitted. */
 type State = 'closed' | 'open' | 'half_open';
 /** The decision of a circuit on a request. `half_open_busy`: another request is the trial; `busy`: the memory is locked. */
 export type Admission = 'allow' | 'open' | 'half_open_busy' | 'busy';

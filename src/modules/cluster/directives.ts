@@ -24,7 +24,7 @@ const login: ArgReader<Login> = readers.words({ syntax: '[user] password', min: 
   return { password, ...(username !== undefined && { username }) };
 });
 
-/** A name that is a part of keys in the store. */
+/** Reads a name that becomes a part of keys in the store. */
 function nameOf(syntax: string): ArgReader<string> {
   return readers.oneWord(syntax, (word: Word, { directive, report }) => {
     if (NODE_ID.test(word.value)) return word.value;
@@ -48,7 +48,7 @@ const secret: ArgReader<string> = readers.oneWord('secret', (word, { report }) =
   return word.value;
 });
 
-/** A time of at least so many milliseconds. */
+/** Reads a time of at least `leastMs`. */
 function timeFrom(leastMs: number): ArgReader<number> {
   return readers.oneWord('time', (word, scope) => {
     const ms = readers.time.read([word], scope);

@@ -243,7 +243,7 @@ function compileFlag({ flag, key }: FlagVariable, dictionary: Dictionary, build:
   return (x) => (isOnFor(read(dictionary, flag, x), () => readKey(x)) ? '1' : '0');
 }
 
-/** Reads a flag. If the dictionary cannot be read, the feature is off and the request goes on. */
+/** Reads a flag. If the dictionary cannot be read, the feature is off and the request continues. */
 function read(dictionary: Dictionary, flag: string, x: Exchange): ReturnType<Dictionary['get']> {
   try {
     return dictionary.get(flag);

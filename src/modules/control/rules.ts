@@ -63,7 +63,7 @@ server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api;
   },
 };
 
-/** Returns the clients that a guard lets in. A missing guard is reported by another rule. */
+/** Returns the clients that a guard admits. A missing guard is reported by another rule. */
 function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
   const asked = block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
   const allowed = block.effective('allow').map(({ args }) => args[0]?.value ?? '');

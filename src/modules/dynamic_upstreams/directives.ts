@@ -9,7 +9,7 @@ import {
   uses,
 } from '../../config/index.ts';
 
-/** Where the peers of a group come from. */
+/** The source of the peers of a group. */
 export type SourceKind = 'static' | 'file' | 'dns' | 'consul' | 'http' | 'redis';
 
 /** `dynamic_upstreams_dns name[:port] [service=x];` */

@@ -40,7 +40,7 @@ interface RefreshOptions {
 
 type RefreshWorker = Pick<WorkerScope, 'metrics' | 'log' | 'retiring'>;
 
-/** How a source is opened, and which gateway of a cluster asks it. */
+/** The function that opens a source, and the lease by which one gateway of a cluster asks it. */
 export interface SourceAccess {
   /** Opens the source. An open source gives only what has changed. */
   readonly open: () => Source;

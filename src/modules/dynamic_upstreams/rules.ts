@@ -54,7 +54,7 @@ interface Api {
   readonly config: DynamicUpstreamsConfig;
 }
 
-/** The locations with an API whose target exists. */
+/** Returns the locations with an API whose target exists. */
 function apisOf(config: CheckedModule<DynamicUpstreamsConfig>): readonly Api[] {
   return [...config.blocksWith('dynamic_upstreams_api')].flatMap((block) => {
     const own = config.configIn(block);
@@ -211,7 +211,7 @@ const journalShared: GroupRule = {
   },
 };
 
-/** An example: two groups with a journal each. */
+/** Returns an example with two groups with a journal each. */
 function journalsOf(...paths: readonly string[]): string {
   const named = paths.map((path, nth) => ({ path, name: 'ab'[nth] ?? '' }));
   const groups = named.map(

@@ -36,7 +36,7 @@ export function compileHead({ status, headers = [] }: EchozConfig, build: Build)
 function compileStatus({ code, reason }: NonNullable<EchozConfig['status']>, build: Build): HeaderFilter {
   const phrase = reason && build.value(reason);
   return (x) => {
-    // Errors and redirects keep their status. So do 204 and 206, whose heads announce no body, or a part of one.
+    // Errors and redirects keep their status; so do 204 and 206, which have no body or a part of one.
     if (x.status < 200 || x.status > 299 || x.status === 206 || hasNoBody(x.status)) return;
     x.status = code;
     if (phrase) x.response.setReason(phrase(x));

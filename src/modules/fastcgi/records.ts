@@ -34,7 +34,7 @@ function header(type: number, length: number): Buffer {
 
 const textOf = (bytes: Buffer): string => bytes.toString('latin1');
 
-/** The record that begins a request, as text: a character is a byte. */
+/** Returns the record that begins a request, as text: a character is a byte. */
 export function beginRecord(keepsConnection: boolean): string {
   const content = [0, RESPONDER, keepsConnection ? KEEP_CONNECTION : 0, 0, 0, 0, 0, 0];
   return textOf(Buffer.concat([header(RECORD.BEGIN, content.length), Buffer.from(content)]));

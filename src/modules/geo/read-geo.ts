@@ -159,7 +159,7 @@ class RangeEntries implements Entries {
   }
 }
 
-/** 255.255.255.255 stands for clients without an address, as in nginx. */
+/** Reads an address. 255.255.255.255 means clients without an address, as in nginx. */
 function number(address: string): number | undefined {
   const read = ipv4Number(address);
   return read === 0xffff_ffff ? undefined : read;

@@ -17,7 +17,7 @@ import { SCHEMES } from './directives.ts';
 /** Headers that nginx hides, besides `X-Accel-…` (ngx_http_grpc_hide_headers). */
 const HIDDEN: readonly string[] = ['Date', 'Server'];
 
-/** The rules for passing requests on: messages go both ways as they come, and nothing is stored. */
+/** Returns the rules for passing requests on: messages go both ways as they come, and nothing is stored. */
 export function streaming(config: GrpcConfig): GrpcConfig & ForwardingConfig {
   return {
     ...plainForwarding(config),

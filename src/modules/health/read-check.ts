@@ -28,7 +28,7 @@ export const healthCheck: ArgReader<HealthCheck> = readers.words(
   },
 );
 
-/** A location has the defaults of NGINX Plus. In an `upstream` the timeout is short, and one failure does not count. */
+/** Returns the defaults: those of NGINX Plus in a location; in an `upstream` a short timeout and two failures. */
 function defaultsIn({ block }: ReadScope): Settings {
   const isUpstream = block.context === 'upstream';
   return {

@@ -1,7 +1,7 @@
 import type { CheckResult } from '../../health/index.ts';
 import { type HealthSummary, isHealthy, isReady } from './summary.ts';
 
-/** The fields of one probe, under the names of nginz. */
+/** Returns the fields of one probe, under the names of nginz. */
 function probeFields(result: CheckResult | undefined): Record<string, unknown> {
   const { probedMs = 0, spentMs = 0, changedMs = 0 } = result ?? {};
   const isRecovered = result?.verdict === 'healthy' && changedMs > 0;

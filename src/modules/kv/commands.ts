@@ -27,7 +27,7 @@ export type CommandName = (typeof COMMAND_NAMES)[number];
 /** The type of a command's reply: a string or nil, `OK`/`PONG`, an integer, or a list of strings and nils. */
 export type ReplyShape = 'text' | 'status' | 'integer' | 'texts';
 
-/** How one command maps to HTTP. Its arguments are those it has of key, field or keys, and body, in this order. */
+/** The mapping of one command to HTTP. Its arguments are key, field or keys, and body, as far as it has them. */
 export interface CommandRow {
   readonly methods: readonly string[];
   readonly takesKey: boolean;
@@ -78,7 +78,7 @@ export function replyShapeOf(name: StoreCommand): ReplyShape {
 /** The value of `$kv_connection_state` in this worker. */
 export type ConnectionState = 'connected' | 'degraded' | 'error';
 
-/** Why there is no reply; `text` is for the error log only. `kv_error`: an error reply of the store. */
+/** The reason for a missing reply; `text` is for the error log only. `kv_error`: an error reply of the store. */
 export interface StoreFault {
   readonly code: 'kv_error' | 'connection_failed' | 'timeout';
   readonly text: string;

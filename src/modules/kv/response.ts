@@ -39,7 +39,7 @@ export function sendError(x: Exchange, code: ErrorCode): void {
   x.send(ERROR_STATUS[code], JSON_TYPE, `{"error":"${code}"}`);
 }
 
-/** How strings of a reply are written: as UTF-8 with replacement characters, or as base64. */
+/** The encoding of strings in a reply: UTF-8 with replacement characters, or base64. */
 type Encoding = 'utf8' | 'base64';
 
 /** Returns the JSON document for a reply. Integers are copied digit by digit, since they may exceed 2^53. */

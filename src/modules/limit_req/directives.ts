@@ -24,7 +24,7 @@ export interface RateZoneConfig {
   readonly sharing?: ZoneSharing;
 }
 
-/** How the gateways of a cluster share a zone. */
+/** The sharing of a zone by the gateways of a cluster. */
 export interface ZoneSharing {
   /** Absent: the only cluster of the configuration, if there is one. */
   readonly cluster?: string;

@@ -112,7 +112,7 @@ function elapsedMs({ writtenMs }: RequestRates, nowMs: number): number {
   return elapsed < CLOCK_SET_MS ? 1 : Math.max(0, elapsed);
 }
 
-/** A monotonic clock that all threads share. */
+/** Returns the time of a monotonic clock that all threads share, in milliseconds. */
 function clockMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + Math.floor(nanoseconds / 1_000_000);

@@ -47,7 +47,7 @@ const limitAlone: ModuleRule<LimitReqConfig> = {
   },
 };
 
-/** The name in `zone=name:size`. */
+/** Returns the name in `zone=name:size`. */
 function zoneOf({ value }: { readonly value: string }): readonly string[] {
   const [, name] = /^zone=([^:]+)/.exec(value) ?? [];
   return name === undefined ? [] : [name];

@@ -97,7 +97,7 @@ function framingLine(x: Exchange, bodyBytes: number): string {
   return x.header('content-length') === '0' ? 'Content-Length: 0\r\n' : '';
 }
 
-/** Compiles the client's headers as it wrote them, without those that are dropped or end with this hop. */
+/** Compiles the client's headers as it wrote them, without dropped and hop-by-hop headers. */
 function compilePassed(dropped: ReadonlySet<string>, build: Build): (x: Exchange) => string {
   build.needAllHeaders();
   return ({ request: { headers } }) => {

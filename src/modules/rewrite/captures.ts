@@ -21,7 +21,7 @@ function isEncoded({ request: { requestUri } }: Exchange): boolean {
   return isInPath(requestUri.indexOf('%')) || isInPath(requestUri.indexOf('+'));
 }
 
-/** Compiles a value whose captures are escaped as arguments if `escapes` says so for the request; variables never are. */
+/** Compiles a value. If `escapes` is true for the request, captures are escaped as arguments; variables never are. */
 export function compileEscaping(
   value: ComplexValue,
   build: Build,

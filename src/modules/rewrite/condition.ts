@@ -38,7 +38,7 @@ function compileFileTest(
   };
 }
 
-/** An empty path does not exist in nginx, and a path cannot contain NUL. */
+/** Tells whether a path may exist. An empty one does not in nginx, and no path contains NUL. */
 function isPath(path: string): boolean {
   return path !== '' && !path.includes('\0');
 }

@@ -5,7 +5,7 @@ export interface SsiCommand {
   readonly name: string;
   /** In the order of the page; a name may be repeated. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
-  /** As it stands in the page. */
+  /** The source text. */
   readonly source: string;
 }
 

@@ -38,7 +38,7 @@ interface OpenFileCacheConfig {
   readonly inactiveMs: number;
 }
 
-/** How one location serves files. */
+/** The configuration of one location. */
 export interface StaticConfig {
   /** One list for each directive of the block; they are concatenated. */
   readonly index: readonly (readonly ComplexValue[])[];
@@ -155,7 +155,7 @@ const CACHE_PARAMETERS = {
   inactive: 'expected a time such as inactive=60s',
 } as const;
 
-/** The hint for a bad parameter of `open_file_cache`. */
+/** Returns the hint for a bad parameter of `open_file_cache`. */
 function expectedOf(name: string | undefined): string {
   if (name === 'max' || name === 'inactive') return CACHE_PARAMETERS[name];
   return 'expected off, max= or inactive=';

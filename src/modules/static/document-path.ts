@@ -45,7 +45,7 @@ function alias(path: Omit<DocumentPath, 'isLost'>): DocumentPath {
 
 type Root = (x: Exchange) => string | undefined;
 
-/** The root is `undefined` if variables contain a `..` segment; the fixed part of the configuration is trusted. */
+/** Compiles the root. It is `undefined` if variables contain a `..` segment; fixed parts are trusted. */
 function compileRoot({ path }: DocumentRootConfig, build: Build): Root {
   const fixed = constantText(path);
   if (fixed !== undefined) return () => fixed;

@@ -15,7 +15,7 @@ const { errno } = systemConstants;
 
 /** `disable_symlinks on | if_not_owner [from=part]`. */
 interface SymlinkRules {
-  /** Follow links whose owner also owns the target. */
+  /** Follow links with the same owner as their targets. */
   readonly sameOwner: boolean;
   /** Links in this first part of the path are followed; '' if the path does not begin with it. */
   from(x: Exchange): string;

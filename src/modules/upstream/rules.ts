@@ -213,7 +213,7 @@ const managedNoRoom: UpstreamRule = {
 const DEFAULT_ROOM = 256;
 const ROOM_BYTES = 512;
 
-/** An example: a managed upstream with many servers, and the API that changes them. */
+/** Returns an example with a managed upstream with many servers, and the API that changes them. */
 function blockOf(servers: number, zone: string): string {
   const lines = Array.from({ length: servers }, (_, nth) => `  server 10.0.0.${nth + 1}:80;`);
   return `upstream app {

@@ -92,7 +92,7 @@ export class KeptEntries {
     );
   }
 
-  /** The entries of a query as the ring has them at one moment; `undefined` if one of them has been overwritten since. */
+  /** Returns the entries of a query at the moment of `facts`; `undefined` if one has been overwritten since. */
   #entriesOf({ since, limit, channel, type }: PageQuery, facts: RingFacts): string | undefined {
     let text = '';
     let found = 0;

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import md5Crypt from 'apache-md5';
 import { MOST_PASSWORD_BYTES } from './verifier.ts';
 
-/** How a password is to be hashed. */
+/** The scheme and the cost of a hash. */
 interface HashOrder {
   readonly scheme: PasswordScheme;
   /** bcrypt: the logarithm of the number of rounds. */

@@ -12,7 +12,7 @@ type Largest = ReadonlyMap<string, readonly LargeEntry[]>;
 
 /** Entries that are shown of each cache. */
 const MOST_SHOWN = 10;
-/** How long the largest entries are kept: it takes milliseconds to find them in a large index. */
+/** The time for which the largest entries are kept: finding them in a large index takes milliseconds. */
 const LARGEST_MS = 10_000;
 
 const MATCHES: ReadonlySet<unknown> = new Set<CachePurge['match']>(['key', 'prefix', 'tag']);
@@ -118,7 +118,7 @@ function stateOf(
   };
 }
 
-/** The counts of one cache by one of their labels. */
+/** Returns the counts of one cache by one of their labels. */
 function countsBy(
   label: string,
   {

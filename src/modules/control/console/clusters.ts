@@ -2,7 +2,7 @@ import { type OpenCluster, subjectText } from '../../../cluster/index.ts';
 import type { WorkerScope } from '../../../contract/index.ts';
 import type { ClusterPage, ClusterState } from './contract.ts';
 
-/** The clusters of a configuration, as the console shows them. */
+/** Returns the clusters of a configuration, as the console shows them. */
 export function clusterPage({ clusters }: WorkerScope): ClusterPage {
   return { clusters: [...clusters.values()].map(stateOf) };
 }

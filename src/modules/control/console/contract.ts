@@ -233,7 +233,7 @@ export interface UpstreamPage {
 
 export interface GroupState {
   readonly name: string;
-  /** How a peer is selected: `round_robin`, `least_conn`, `hash consistent` … */
+  /** The method of selecting a peer: `round_robin`, `least_conn`, `hash consistent` … */
   readonly method: string;
   /** Absent if nothing but a reload changes the peers. */
   readonly members?: MemberState;
@@ -243,7 +243,7 @@ export interface GroupState {
 interface MemberState {
   /** Counts the sets of peers, from 1. */
   readonly generation: number;
-  /** Where the peers come from; `static`: from the API; absent: nothing changes them. */
+  /** The source of the peers; `static`: the API; absent: nothing changes the peers. */
   readonly source?: string;
   /** Of a change or a refresh; 0: there was none. */
   readonly lastSuccessMs: number;
@@ -358,7 +358,7 @@ export interface ClusterState {
   /** The address of the store; absent until the node has begun. */
   readonly store?: string;
   readonly state: 'starting' | 'up' | 'down';
-  /** Why the store cannot be used. */
+  /** The reason why the store cannot be used. */
   readonly reason?: string;
   /** Live nodes, this one included; the list may have fewer. */
   readonly nodesTotal: number;

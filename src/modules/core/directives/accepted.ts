@@ -12,7 +12,7 @@ const HSL: readonly Context[] = ['http', 'server', 'location'];
 interface Group {
   readonly contexts: readonly Context[];
   readonly args: ArgReader<unknown>;
-  /** Why the directive can be accepted without an effect. */
+  /** The reason why the directive can be accepted without an effect. */
   readonly why: string;
   readonly many?: true;
   /** Separated by blanks. */

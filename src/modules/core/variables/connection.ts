@@ -54,7 +54,7 @@ export const ofConnection: Variables = {
   gw_version: plain("gw's own version.", () => VERSION),
 };
 
-/** A client of a Unix socket has no address; nginx uses the text `unix:`. */
+/** Returns the address as bytes. A client of a Unix socket has the text `unix:`, as in nginx. */
 function binaryAddress({ remoteAddress }: Exchange): string {
   const bytes = wholeAddressBytes(remoteAddress);
   return bytes ? String.fromCharCode(...bytes) : remoteAddress;

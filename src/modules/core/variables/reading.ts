@@ -8,7 +8,7 @@ type Variable = Variables[string];
 /** Defines a variable that is read from the exchange alone. */
 export const plain = (summary: string, read: Getter): Variable => ({ summary, compile: () => read });
 
-/** Defines such a variable whose value exists in a running gateway only. */
+/** Defines such a variable that has a value in a running gateway only. */
 export const live = (summary: string, read: Getter): Variable => ({ ...plain(summary, read), live: true });
 
 /** Defines a variable for a request header. */

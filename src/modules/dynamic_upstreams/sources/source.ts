@@ -34,7 +34,7 @@ export function plainMember(address: string, given: Partial<Member> = {}): Membe
   };
 }
 
-/** The fault of a source that cannot be read. */
+/** Returns the fault of a source that cannot be read. */
 export function unreadable(message: string): MemberFault {
   return new MemberFault(502, MEMBER_CODES.unreadable, message);
 }

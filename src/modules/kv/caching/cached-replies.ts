@@ -86,7 +86,7 @@ export function compileCaching(config: KvConfig, parts: CachingParts, build: Bui
   };
 }
 
-/** The response is 502 if the store cannot be reached, and 504 after a timeout. */
+/** Adds the statuses of `error` and `timeout`: 502 if the store cannot be reached, and 504 after a timeout. */
 function staleAfter({ cacheUseStale = [] }: KvConfig): Pick<KvConfig, 'cacheUseStale'> {
   const named = cacheUseStale.flat();
   const added = [
@@ -96,7 +96,7 @@ function staleAfter({ cacheUseStale = [] }: KvConfig): Pick<KvConfig, 'cacheUseS
   return { cacheUseStale: [named, added] };
 }
 
-/** The cache key contains the versions of the keys: after a change, a reply from before it is not found. */
+/** Compiles the cache key. It contains the versions of the keys: after a change, an older reply is not found. */
 function compileKey(
   { command, cacheKey }: KvConfig,
   build: Build,

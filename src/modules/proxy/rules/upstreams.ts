@@ -87,7 +87,7 @@ const retryNonIdempotent: Rule = {
   },
 };
 
-/** Where operating systems keep the CA certificates that they trust. */
+/** Files in which operating systems keep trusted CA certificates. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',

@@ -18,7 +18,7 @@ interface Series {
 interface ChartOptions {
   readonly title: string;
   readonly series: readonly Series[];
-  /** Whether the values are stacked. */
+  /** The values are stacked. */
   readonly stacked?: boolean;
   /** Minimum upper end of the axis. */
   readonly least: number;

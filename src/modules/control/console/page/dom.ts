@@ -87,7 +87,7 @@ export class Rows<T> {
   }
 }
 
-/** A text field for code, without correction, capitalization and completion. */
+/** Returns a text field for code, without correction, capitalization and completion. */
 export function textInput(
   label: string,
   more: Readonly<Record<string, string | number | boolean>> = {},
@@ -102,7 +102,7 @@ export function textInput(
   });
 }
 
-/** A field with its label above it. */
+/** Returns a field with its label above it. */
 export function labelled(name: string, input: HTMLElement): HTMLElement {
   return h('label', { class: 'labelled' }, h('span', {}, name), input);
 }
@@ -126,7 +126,7 @@ interface Choice {
   choose(value: string): void;
 }
 
-/** A group of radio buttons that shows all its options. */
+/** Returns a group of radio buttons that shows all its options. */
 export function segmented({ legend, name, chosen, options, choose }: Choice): HTMLElement {
   return h(
     'fieldset',

@@ -5,7 +5,7 @@ import { sum } from './pace.ts';
 const WIDTH = 96;
 const HEIGHT = 24;
 
-/** A small chart without axes; the last point is the newest. */
+/** Returns a small chart without axes; the last point is the newest. */
 export function sparkline(values: readonly number[], tone = 'accent'): SVGElement {
   const top = Math.max(...values, 1e-9);
   const step = WIDTH / Math.max(values.length - 1, 1);
@@ -35,7 +35,7 @@ export function toneOf(code: string): string {
   return tones[code[0] ?? ''] ?? 'other';
 }
 
-/** A bar that shows the share of each status class, with the codes as text. */
+/** Returns a bar that shows the share of each status class, with the codes as text. */
 export function codeBar(codes: Readonly<Record<string, number>>): HTMLElement {
   const entries = Object.entries(codes).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return shareBar(entries.map(([name, value]) => ({ name, value, tone: toneOf(name) })));
@@ -48,7 +48,7 @@ interface Share {
   readonly tone: string;
 }
 
-/** A bar that shows the shares of a whole, with the first ones as text. */
+/** Returns a bar that shows the shares of a whole, with the first ones as text. */
 export function shareBar(shares: readonly Share[], { most = 4, look = 'codes' } = {}): HTMLElement {
   const total = sum(shares.map(({ value }) => value));
   if (total === 0) return h('span', { class: 'quiet' }, '–');
@@ -72,7 +72,7 @@ export function shareBar(shares: readonly Share[], { most = 4, look = 'codes' } 
   );
 }
 
-/** A bar that shows how much is in use; its tone changes if little is left. */
+/** Returns a bar that shows how much is in use; its tone changes if little is left. */
 export function meter(share: number, label: string, tone = share > 0.9 ? 'refused' : 'ok'): HTMLElement {
   const width = Math.max(0, Math.min(1, share)) * 100;
   return h(
@@ -90,7 +90,7 @@ export function chip(text: string, tone = ''): HTMLElement {
   return h('span', { class: tone === '' ? 'chip' : `chip toned ${tone}` }, text);
 }
 
-/** The text that is shown if there is nothing else to show. */
+/** Returns the text that is shown if there is nothing else to show. */
 export function empty(title: string, text: string): HTMLElement {
   return h('div', { class: 'empty' }, h('b', {}, title), h('p', {}, text));
 }

@@ -52,7 +52,7 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const;
 
-/** A switch for light, dark or the system's theme; the choice is kept in this browser. */
+/** Returns a switch for light, dark or the system's theme; the choice is kept in this browser. */
 function themeSwitch(): HTMLElement {
   const chosen = stored();
   apply(chosen);

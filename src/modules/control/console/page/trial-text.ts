@@ -1,6 +1,6 @@
 import type { ApiResource, Trial } from '../contract.ts';
 
-/** The headers of a first trial, one per line: the schema, and a preference for the written rows. */
+/** Returns the headers of a first trial, one per line: the schema, and a preference for the written rows. */
 export function headerLines({ profile, kind }: ApiResource, method: string): string {
   const isRead = method === 'GET' || method === 'HEAD';
   const lines = [

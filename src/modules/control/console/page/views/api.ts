@@ -59,7 +59,7 @@ function content({ isOn, apis }: ApiPage, signal: AbortSignal): readonly HTMLEle
   ];
 }
 
-/** A list of tables and functions, and the form for the chosen one. */
+/** Returns a list of tables and functions, and the form for the chosen one. */
 function resources(api: ApiLocation, description: ApiDescription): readonly HTMLElement[] {
   const [first] = description.resources;
   if (!first) return [empty('Nothing is exposed', 'The schemas have no table and no function.')];

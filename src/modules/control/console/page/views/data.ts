@@ -75,7 +75,7 @@ async function describe(path: string, signal: AbortSignal): Promise<readonly Res
   return resourcesOf(await response.json());
 }
 
-/** A list of resources, and the form for the chosen one. */
+/** Returns a list of resources, and the form for the chosen one. */
 function browser(base: string, resources: readonly Resource[]): readonly HTMLElement[] {
   const [first] = resources;
   if (!first) return [empty('Nothing is visible', 'The anonymous role may use no table and no function.')];

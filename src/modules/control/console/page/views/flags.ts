@@ -12,7 +12,7 @@ const LIFETIMES = [
   [604_800, 'One week'],
 ] as const;
 
-/** The form that adds or replaces a flag. `set` tells whether that succeeded. */
+/** Returns the form that adds or replaces a flag. `set` tells whether that succeeded. */
 function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElement {
   const name = textInput('Name of the flag', { required: true, maxlength: 255, placeholder: 'new_checkout' });
   const share = h('input', {

@@ -5,7 +5,7 @@ import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts
 import type { LiveOverview } from '../api.ts';
 import { meter } from '../marks.ts';
 
-/** The parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
+/** Returns the parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
 export function partCards(seen: LiveOverview): readonly HTMLElement[] {
   const { databases, stores, rings, workers, upstreams, bounds } = seen;
   return [

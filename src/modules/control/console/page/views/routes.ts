@@ -5,7 +5,7 @@ import { ago, count } from '../format.ts';
 import { chip, empty } from '../marks.ts';
 import type { OpenView } from '../shell.ts';
 
-/** A form that shows which location would serve a URL; `found` is called with the key of the location. */
+/** Returns a form that shows which location would serve a URL; `found` is called with the key of the location. */
 function urlTester(found: (key: string | undefined) => void): HTMLElement {
   const url = textInput('URL or path', { 'data-first': true, value: `${location.origin}/` });
   const verdict = h('div', { class: 'verdict', 'aria-live': 'polite' });

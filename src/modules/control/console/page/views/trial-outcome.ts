@@ -4,7 +4,7 @@ import { bytes } from '../format.ts';
 import { chip, toneOf } from '../marks.ts';
 import { pretty } from './try-form.ts';
 
-/** The cards of an outcome: the response, its reasons, the rights, the plan and the statements. */
+/** Returns the cards of an outcome: the response, its reasons, the rights, the plan and the statements. */
 export function outcomeCards(outcome: TrialOutcome): readonly HTMLElement[] {
   const { response, reasons, relations, plan, statements } = outcome;
   return [

@@ -115,7 +115,7 @@ class PeerRow implements Row<ShownPeer> {
   }
 }
 
-/** Tells the newest of the last probes, or of those that failed if any did. */
+/** Returns a text for the newest of the last probes, or of the failed ones if any has failed. */
 function probeText({ probes }: PeerState, nowMs: number): string {
   const failed = probes.filter(({ verdict }) => verdict === 'unhealthy');
   const [newest] = (failed.length > 0 ? failed : probes).toSorted((a, b) => b.probedMs - a.probedMs);
