@@ -8,14 +8,13 @@ import {
   undecodableToken,
 } from '../fault/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
-import { type KeySource, openKeys } from './keys.ts';
+import { checkClaims, type Claims, type KeySource, openKeys, TokenVerifier } from './token-verifier.ts';
 import { compileClaim, type RolePath } from './role-path.ts';
-import { checkClaims, type Claims, TokenVerifier } from './token-verifier.ts';
 
-export { readRolePath } from './read-role-path.ts';
-export { compileClaim, type RolePath } from './role-path.ts';
-export { checkClaims, TokenVerifier } from './token-verifier.ts';
+export { readRolePath, compileClaim, type RolePath } from './role-path.ts';
 export {
+  checkClaims,
+  TokenVerifier,
   LEAST_SECRET_BYTES,
   readKeySource,
   shortestSecretBytes,
@@ -23,7 +22,7 @@ export {
   algorithmsOf,
   openKeys,
   type Key,
-} from './keys.ts';
+} from './token-verifier.ts';
 
 const LONGEST_ROLE_BYTES = 63;
 

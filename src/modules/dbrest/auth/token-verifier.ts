@@ -1,8 +1,8 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { badClaims, undecodableToken } from '../fault/index.ts';
-import { isObject, parseLimited } from '../json.ts';
+import { isObject, parseJson, parseLimited } from '../json.ts';
 import type { CacheMetrics } from '../metrics.ts';
-import { ALGORITHMS, type Key } from './keys.ts';
 
 /** Tolerated clock skew. */
 const SKEW_SECONDS = 30;
@@ -133,4 +133,127 @@ function readHeader(token: string): { alg: string; kid: unknown } {
 
 function refusedAlgorithm(details: string): Error {
   return undecodableToken('Wrong or unsupported encoding algorithm', details);
+}
+
+/** A configured JSON Web Key (RFC 7517), reduced to the members that verification needs. */
+interface Jwk {
+  readonly kty: string;
+  readonly alg?: string;
+  readonly kid?: string;
+  readonly k?: string;
+  readonly n?: string;
+  readonly e?: string;
+  readonly crv?: string;
+  readonly x?: string;
+  readonly y?: string;
+}
+
+/** `dbrest_jwt_secret`: an HS256 secret, or keys. */
+export type KeySource =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'keys'; readonly keys: readonly Jwk[] };
+
+type JwkMember = Exclude<keyof Jwk, 'kty'>;
+
+/** The public members of each key type; private members are dropped. */
+const KEY_TYPES: ReadonlyMap<string, readonly JwkMember[]> = new Map<string, readonly JwkMember[]>([
+  ['oct', ['k']],
+  ['RSA', ['n', 'e']],
+  ['EC', ['crv', 'x', 'y']],
+  ['OKP', ['crv', 'x']],
+]);
+
+/** Minimum length of an HS256 secret (RFC 7518, 3.2). */
+export const LEAST_SECRET_BYTES = 32;
+
+/** Reads a secret, a JWK or a JWK set; `fault` completes the message `invalid value in "…" directive, `. */
+export function readKeySource(text: string): KeySource | { readonly fault: string } {
+  const trimmed = text.trim();
+  // Used as an HMAC secret, a public key would let anyone who knows it sign tokens.
+  if (trimmed.startsWith('-----BEGIN')) return { fault: 'a PEM key cannot be used, expected a JWK' };
+  if (!trimmed.startsWith('{'))
+    return text === '' ? { fault: 'empty secret' } : { kind: 'secret', secret: text };
+  const json = parseJson(trimmed);
+  if (!isObject(json)) return { fault: 'malformed JSON' };
+  if (!Object.hasOwn(json, 'keys')) {
+    const key = readKey(json);
+    return key ? { kind: 'keys', keys: [key] } : { fault: 'no key that can verify a signature' };
+  }
+  // Keys that are not understood are ignored in a set (RFC 7517, 5).
+  const { keys: given } = json;
+  const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
+  return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
+}
+
+/** The length of the shortest HMAC secret; `Infinity` when there is none. */
+export function shortestSecretBytes(source: KeySource): number {
+  if (source.kind === 'secret') return Buffer.byteLength(source.secret);
+  return Math.min(
+    ...source.keys.map(({ k }) => (k === undefined ? Infinity : Buffer.from(k, 'base64url').length)),
+  );
+}
+
+function readKey(value: unknown): Jwk | undefined {
+  if (!isObject(value)) return undefined;
+  const { kty, use, key_ops: operations } = value;
+  const needed = typeof kty === 'string' ? KEY_TYPES.get(kty) : undefined;
+  if (typeof kty !== 'string' || !needed || (use !== undefined && use !== 'sig')) return undefined;
+  if (Array.isArray(operations) && !operations.some((name) => name === 'verify' || name === 'sign'))
+    return undefined;
+  if (!needed.every((name) => typeof value[name] === 'string' && value[name] !== '')) return undefined;
+  const kept: { -readonly [Member in JwkMember]?: string } = {};
+  for (const name of ['alg', 'kid', ...needed] as const) {
+    const member = value[name];
+    if (typeof member === 'string') kept[name] = member;
+  }
+  return { kty, ...kept };
+}
+
+/** A verification key and the algorithms that it may be used with. */
+export interface Key {
+  readonly kid: string | undefined;
+  /** True for a bare secret, which accepts tokens with any key id. */
+  readonly anyKid: boolean;
+  readonly algorithms: ReadonlySet<string>;
+  readonly key: KeyObject | Uint8Array;
+}
+
+const HMAC = ['HS256', 'HS384', 'HS512'];
+const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const CURVES: Readonly<Record<string, readonly string[]>> = {
+  'P-256': ['ES256'],
+  'P-384': ['ES384'],
+  'P-521': ['ES512'],
+  Ed25519: ['EdDSA', 'Ed25519'],
+};
+
+/** All supported algorithms. */
+const ALGORITHMS: ReadonlySet<string> = new Set([...HMAC, ...RSA, ...Object.values(CURVES).flat()]);
+
+/** Loads the keys. Throws when a key cannot be used. */
+export function openKeys(source: KeySource): readonly Key[] {
+  if (source.kind === 'keys') return source.keys.map(openKey);
+  const key = new TextEncoder().encode(source.secret);
+  return [{ kid: undefined, anyKid: true, algorithms: new Set(['HS256']), key }];
+}
+
+function openKey(jwk: Jwk): Key {
+  const possible = algorithmsOf(jwk);
+  const algorithms = jwk.alg === undefined ? possible : possible.filter((name) => name === jwk.alg);
+  const what = `"dbrest_jwt_secret": the key ${jwk.kid === undefined ? '' : `"${jwk.kid}" `}of type "${jwk.kty}"`;
+  if (algorithms.length === 0) throw new Error(`${what} fits no supported algorithm`);
+  const common = { kid: jwk.kid, anyKid: false, algorithms: new Set(algorithms) };
+  if (jwk.kty === 'oct') return { ...common, key: Buffer.from(jwk.k ?? '', 'base64url') };
+  try {
+    return { ...common, key: createPublicKey({ key: { ...jwk }, format: 'jwk' }) };
+  } catch (cause) {
+    throw new Error(`${what} cannot be loaded: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** The algorithms of a key type, the default first. The header of a token can only select one of them. */
+export function algorithmsOf({ kty, crv = '' }: Pick<Jwk, 'kty' | 'crv'>): readonly string[] {
+  if (kty === 'oct') return HMAC;
+  if (kty === 'RSA') return RSA;
+  return Object.hasOwn(CURVES, crv) ? (CURVES[crv] as readonly string[]) : [];
 }

@@ -40,7 +40,7 @@ import { compileStreamTest } from '../live/index.ts';
 import { readSchema, withDatabase } from '../tools/index.ts';
 import { doesOf } from './description.ts';
 import { liveFacts } from './live-facts.ts';
-import { maskedValues, type Masking } from './masking.ts';
+import { maskedValues, type Masking } from './shown-statement.ts';
 
 /** Longest time for an estimate. */
 const PATIENCE_MS = 30_000;

@@ -5,8 +5,8 @@ import { faultOf } from '../response/index.ts';
 import type { Session } from '../session/index.ts';
 import type { Statements } from '../sql/index.ts';
 import { withDatabase } from '../tools/index.ts';
-import { explainOutcome, type Inquiry, readRights } from './findings.ts';
-import { explainSteps, PlanText } from './plan-text.ts';
+import { explainOutcome, type Inquiry, readRights } from './reasons.ts';
+import { explainSteps, PlanText } from './shown-statement.ts';
 
 /** What a role may do, which policies hold for it and why a request would fail, as facts of an explanation. */
 function rightsFacts(

@@ -34,9 +34,8 @@ import type { RunPlan, Statements } from '../sql/index.ts';
 import type { FoundRelation } from './access.ts';
 import { countRows } from './counting.ts';
 import { describeApi, type Allowed, checkRole, rolesStatement, doesOf } from './description.ts';
-import { explainOutcome, type Inquiry, readRights, readText } from './findings.ts';
-import { maskedValues } from './masking.ts';
-import { explainSteps, PlanText } from './plan-text.ts';
+import { explainOutcome, type Inquiry, readRights, readText } from './reasons.ts';
+import { explainSteps, maskedValues, PlanText } from './shown-statement.ts';
 import { readIdentity, readTried, TrialWire } from './trial-request.ts';
 import { unreachableReason } from '../../../system/index.ts';
 

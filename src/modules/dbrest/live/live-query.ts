@@ -1,10 +1,9 @@
 import { dataLines } from '../../../event-streams.ts';
 import { type DbrestFault, tooManyFollowed, tooManyStreams } from '../fault/index.ts';
 import type { Followed } from '../schema/index.ts';
-import type { ChangeFeed, Follower } from './change-feed.ts';
+import type { ChangeFeed, Follower, Snapshot } from './change-feed.ts';
 import { EventLog, type LiveSource, type LiveStream } from './live-stream.ts';
 import { type KeyedRow, KnownRows, type RowChange } from './known-rows.ts';
-import type { Snapshot } from './snapshots.ts';
 
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5_000;

@@ -1,6 +1,6 @@
 import { COMMENT, type Heartbeat } from '../../../event-streams.ts';
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
-import type { Snapshot } from './snapshots.ts';
+import type { Snapshot } from './change-feed.ts';
 
 /** The events of one burst, as they are sent. */
 interface Burst {

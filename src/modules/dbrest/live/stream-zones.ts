@@ -18,8 +18,7 @@ import {
   CHANGES_CHANNEL,
 } from '../directives/index.ts';
 import type { Channels } from '../database/index.ts';
-import { NotificationFrames } from './notifications.ts';
-import type { StreamResources } from './streams.ts';
+import { NotificationFrames, type StreamResources } from './streams.ts';
 
 /** The shared memory of a location whose clients follow events. */
 export function zonesOf(config: DbrestConfig): readonly ZoneNeed<DbrestConfig>[] {

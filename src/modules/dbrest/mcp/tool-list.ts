@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { argumentsSchema, callable, type JsonSchema, type Overloads } from '../openapi/index.ts';
 import { rightsOf, type Schema } from '../schema/index.ts';
-import { functionTools } from './function-tools.ts';
+import { objectOf } from './arguments.ts';
 import { tableTools } from './table-tools.ts';
-import type { Tool, ToolContext } from './tool.ts';
+import { CHANGES, READS, requestFor, type Tool, type ToolContext } from './tool.ts';
 
 /** Roles whose tools are kept. */
 const MOST_ROLES = 16;
@@ -51,4 +53,84 @@ export function toolsPage({ byName }: RoleTools, cursor: string | undefined): st
     annotations,
   }));
   return JSON.stringify({ tools: shown, nextCursor: next });
+}
+
+/** Longest name of a tool that all clients take. */
+const LONGEST_NAME = 64;
+const DIGEST_LENGTH = 8;
+const NO_ARGUMENTS = Buffer.from('{}');
+
+/** One tool for each function that the role may call: only those that cannot write, unless the tools may. */
+function functionTools(context: ToolContext): readonly Tool[] {
+  const { known, rights, schemas, functionPath } = context;
+  if (functionPath === undefined) return [];
+  const names = new Set<string>();
+  return schemas
+    .filter((schema) => rights.usesSchema(schema))
+    .flatMap((schema) =>
+      callable(known.functions?.get(schema), rights).flatMap((overloads) =>
+        toolOf(overloads, { ...context, schema, names }),
+      ),
+    );
+}
+
+/** What the tools of one schema are made from. `names`: those that are taken. */
+interface SchemaContext extends ToolContext {
+  readonly schema: string;
+  readonly names: Set<string>;
+}
+
+function toolOf(overloads: Overloads, context: SchemaContext): readonly Tool[] {
+  const { known, writes, schema, schemas, functionPath } = context;
+  const [first] = overloads;
+  if (!first || first.name.includes('/')) return [];
+  const { name } = first;
+  // Which overload is called depends on the arguments, so one that may write counts for all of them.
+  const all = known.functions?.get(schema)?.get(name) ?? overloads;
+  const readOnly = all.every(({ isProcedure, volatility }) => isProcedure || volatility !== 'volatile');
+  const named = overloads.filter(isForTools);
+  if ((!readOnly && !writes) || named.length === 0) return [];
+  const own = schema === schemas[0] ? name : `${schema}_${name}`;
+  const comment = overloads.find((one) => one.comment !== undefined)?.comment;
+  return [
+    {
+      name: toolName(own, context),
+      description: comment ?? `Calls the function ${name} of the database.`,
+      inputSchema: inputSchema(named, context),
+      annotations: readOnly ? READS : CHANGES,
+      call(json) {
+        const path = `${functionPath}${name}`;
+        const request = requestFor('POST', path, { schema, body: objectOf(json) ?? NO_ARGUMENTS });
+        return { kind: 'request', request, readOnly, member: 'result' };
+      },
+    },
+  ];
+}
+
+/** Its arguments have names, and its result is JSON. */
+function isForTools({ arguments: list, mediaType }: Overloads[0]): boolean {
+  return mediaType === undefined && list.every(({ name }) => name !== '');
+}
+
+/** With several overloads, the arguments of all of them, of which none is required. */
+function inputSchema(overloads: Overloads, { known }: ToolContext): JsonSchema {
+  const types = { known, hasComponent: () => false };
+  const schemas = overloads.map((one) => argumentsSchema(one, types));
+  if (schemas.length === 1) return { ...schemas[0], additionalProperties: false };
+  const properties: object = Object.assign({}, ...schemas.map((schema) => schema['properties']));
+  return { type: 'object', properties, additionalProperties: false };
+}
+
+/** Names of tools have few characters, and differ: one that would not gets a digest of what it stands for. */
+function toolName(own: string, { schema, names }: SchemaContext): string {
+  const whole = `call_${own}`;
+  const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');
+  const isFit = plain === whole && whole.length <= LONGEST_NAME && !names.has(whole);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([schema, own]))
+    .digest('hex');
+  const short = plain.slice(0, LONGEST_NAME - DIGEST_LENGTH - 1);
+  const name = isFit ? whole : `${short}_${digest.slice(0, DIGEST_LENGTH)}`;
+  names.add(name);
+  return name;
 }

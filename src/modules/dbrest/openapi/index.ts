@@ -1,16 +1,16 @@
 import { versionColumn } from '../plan/index.ts';
 import {
+  BATCH_PATH,
   CONDITION_PARAMETERS,
-  withConditions,
   ERROR,
   FILTER_SCHEMA,
   FILTER_SCHEMA_NAME,
   profileParameters,
   SHARED_PARAMETERS,
   SHARED_RESPONSES,
+  withConditions,
 } from './components.ts';
 import { QUERY, QUERY_TYPE, TYPES_MEDIA } from '../request/index.ts';
-import { BATCH_PATH } from './batch.ts';
 import {
   callable,
   functionPath,
@@ -20,10 +20,9 @@ import {
   rowsResponse,
   tablePath,
 } from './paths.ts';
-import { MemberWriter } from './member-writer.ts';
+import { componentName, type JsonSchema, MemberWriter, type TypeContext } from './json-schema.ts';
 import { type DescriptionSubject, infoOf, shownTables } from './subject.ts';
 import { type ShownTable, tableSchemas } from './tables.ts';
-import { componentName, type JsonSchema, type TypeContext } from './json-schema.ts';
 
 export type { JsonSchema } from './json-schema.ts';
 export { argumentsSchema, callable, type Overloads } from './paths.ts';

@@ -1,7 +1,13 @@
 import type { Argument } from '../schema/index.ts';
 import { RESERVED } from './components.ts';
-import { componentName, type JsonSchema, splitComment, type TypeContext, typeSchema } from './json-schema.ts';
-import { MemberWriter } from './member-writer.ts';
+import {
+  componentName,
+  type JsonSchema,
+  MemberWriter,
+  splitComment,
+  type TypeContext,
+  typeSchema,
+} from './json-schema.ts';
 import { argumentsSchema, callable, type Overloads } from './paths.ts';
 import { type DescriptionSubject, infoOf, shownTables } from './subject.ts';
 import { type ShownTable, tableSchemas } from './tables.ts';

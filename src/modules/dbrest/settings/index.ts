@@ -1,3 +1,7 @@
-export { ConfigVersions, ToldFindings } from './config-versions.ts';
+export {
+  ConfigVersions,
+  ToldFindings,
+  compileVersioned,
+  type VersionedResources,
+} from './versioned-location.ts';
 export { effectiveConfig } from './effective-config.ts';
-export { compileVersioned, type VersionedResources } from './versioned-location.ts';

@@ -1,10 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Build, LocationParts } from '../../../contract/index.ts';
 import { type Exchange, stateKey } from '../../../http/index.ts';
-import type { ConfigVersion, ConfigVersions } from './config-versions.ts';
+import type { ErrorLog } from '../../../log/index.ts';
+import type { Authenticator } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
+import { noSchemaCache } from '../fault/index.ts';
+import type { StreamResources } from '../live/index.ts';
 import { compileDbrest, type DbrestResources, respondToError } from '../location.ts';
-import { compileNotes } from '../variables.ts';
 import { faultOf } from '../response/index.ts';
+import type { Schema, SchemaCache, StoredSetting } from '../schema/index.ts';
+import { compileNotes } from '../variables.ts';
+import { effectiveConfig, type SettingFinding } from './effective-config.ts';
 
 /** What a location uses whose settings the database may replace. */
 export interface VersionedResources extends DbrestResources {
@@ -104,4 +110,147 @@ function compileNoting(requests: VersionedRequests, build: Build): (x: Exchange)
       faultOf(error, { authenticated: false });
     }
   };
+}
+
+/** A configuration, and what was opened for it. A request uses one from its beginning to its end. */
+interface ConfigVersion {
+  readonly config: DbrestConfig;
+  readonly authenticator: Authenticator;
+  readonly streams: StreamResources | undefined;
+}
+
+interface VersionsParts {
+  readonly file: DbrestConfig;
+  readonly schema: Pick<SchemaCache, 'known' | 'current'>;
+  /** Opens what belongs to a version; `retiring` is aborted when the next one has taken its place. */
+  readonly open: (config: DbrestConfig, retiring: AbortSignal) => Promise<ConfigVersion>;
+  readonly tell: (settings: readonly StoredSetting[], findings: readonly SettingFinding[]) => void;
+  readonly log: ErrorLog;
+}
+
+/** A version that is open or being opened. */
+interface Draft {
+  /** The settings that it was made from. */
+  readonly key: string;
+  readonly retiring: AbortController;
+  readonly opening: Promise<ConfigVersion>;
+  version: ConfigVersion | undefined;
+  /** Serves until this one is open. */
+  before: Draft | undefined;
+}
+
+/**
+ * The versions of a configuration that settings in the database replace parts of. There is none before these have been read: the
+ * file may allow more than they do.
+ */
+export class ConfigVersions {
+  readonly #parts: VersionsParts;
+  #newest: Draft | undefined = undefined;
+  #isRetired = false;
+
+  constructor(parts: VersionsParts) {
+    this.#parts = parts;
+    const { known } = parts.schema;
+    if (known) this.adopt(known);
+  }
+
+  /** The version for a new request. Rejects as `SchemaCache.current` does. */
+  current(): ConfigVersion | Promise<ConfigVersion> {
+    const newest = this.#newest;
+    return newest ? (newest.version ?? newest.opening) : this.#first();
+  }
+
+  /** The version for a new request, if it is open. */
+  get known(): ConfigVersion | undefined {
+    return this.#newest?.version;
+  }
+
+  /** Opens the version for the settings of a schema, unless it is the present one. */
+  adopt({ settings = [] }: Schema): void {
+    const { file, tell } = this.#parts;
+    const key = JSON.stringify(settings);
+    if (this.#isRetired || this.#newest?.key === key) return;
+    const { config, findings } = effectiveConfig(file, settings);
+    tell(settings, findings);
+    this.#open(key, config);
+  }
+
+  /** The configuration retires, and its streams end. */
+  retire(): void {
+    this.#isRetired = true;
+    for (let draft = this.#newest; draft; draft = draft.before) draft.retiring.abort();
+  }
+
+  async #first(): Promise<ConfigVersion> {
+    const { schema } = this.#parts;
+    const loaded = await schema.current();
+    this.adopt(schema.known ?? loaded);
+    if (!this.#newest) throw noSchemaCache();
+    return this.#newest.opening;
+  }
+
+  #open(key: string, config: DbrestConfig): void {
+    const retiring = new AbortController();
+    const before = this.#newest;
+    const opening = this.#parts.open(config, retiring.signal).then(
+      (version) => {
+        draft.version = version;
+        for (let old = draft.before; old; old = old.before) old.retiring.abort();
+        draft.before = undefined;
+        return version;
+      },
+      (error: unknown) => {
+        if (this.#newest === draft) this.#newest = before;
+        this.#parts.log.write('error', `dbrest: settings of the database cannot be used: ${String(error)}`);
+        throw noSchemaCache();
+      },
+    );
+    // Requests that wait get the fault.
+    opening.catch(() => undefined);
+    const draft: Draft = { key, retiring, opening, version: undefined, before };
+    this.#newest = draft;
+  }
+}
+
+/** Longer messages repeat a value. */
+const LONGEST_LINE = 500;
+
+/** Writes findings to the log: each one once, as long as its setting stays as it is, for all locations of a database. */
+export class ToldFindings {
+  readonly #log: ErrorLog;
+  readonly #database: string;
+  #settings: readonly StoredSetting[] = [];
+  #told = new Set<string>();
+  #toldBefore = new Set<string>();
+
+  /** `database`: its name in the log. */
+  constructor(log: ErrorLog, database: string) {
+    this.#log = log;
+    this.#database = database;
+  }
+
+  tell(settings: readonly StoredSetting[], findings: readonly SettingFinding[]): void {
+    if (settings !== this.#settings) {
+      this.#settings = settings;
+      this.#toldBefore = this.#told;
+      this.#told = new Set();
+    }
+    for (const finding of findings) {
+      const id = idOf(finding, settings);
+      if (this.#told.has(id)) continue;
+      this.#told.add(id);
+      if (!this.#toldBefore.has(id)) this.#write(finding);
+    }
+  }
+
+  #write({ level, name, message }: SettingFinding): void {
+    const line = `dbrest: "${name}" in ${this.#database} ${message}`;
+    this.#log.write(level, line.replace(/\s+/g, ' ').slice(0, LONGEST_LINE));
+  }
+}
+
+/** A setting with another value is another one. The value may be a secret. */
+function idOf({ name, message }: SettingFinding, settings: readonly StoredSetting[]): string {
+  const value = settings.find((setting) => setting.name === name)?.value ?? '';
+  return createHash('sha256').update(`${name}\0${value}\0${message}`).digest('base64');
 }

@@ -8,9 +8,18 @@ import {
   type StoredFunction,
   type TableName,
 } from '../schema/index.ts';
-import type { ApiTypes, TypedFunction, TypedRelation, TypedSchema, TypedResult } from './api-types.ts';
+import {
+  type ApiTypes,
+  byName,
+  order,
+  type TypedFunction,
+  type TypedRelation,
+  type TypedResult,
+  type TypedSchema,
+  type TypeScope,
+  valueType,
+} from './api-types.ts';
 import { baseTables, typedRelation, isUnnamed, rowOf } from './relations.ts';
-import { byName, type TypeScope, valueType, order } from './value-type.ts';
 
 /** The input of a description. */
 interface TypesSubject {

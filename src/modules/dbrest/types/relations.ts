@@ -7,8 +7,17 @@ import {
   type Schema,
   type Table,
 } from '../schema/index.ts';
-import type { TypedColumn, TypedField, TypedNested, TypedRelation, TypedRelationship } from './api-types.ts';
-import { byName, order, type TypeScope, valueType } from './value-type.ts';
+import {
+  byName,
+  order,
+  type TypedColumn,
+  type TypedField,
+  type TypedNested,
+  type TypedRelation,
+  type TypedRelationship,
+  type TypeScope,
+  valueType,
+} from './api-types.ts';
 
 /** Base tables by object id. */
 type BaseTables = ReadonlyMap<string, Table>;

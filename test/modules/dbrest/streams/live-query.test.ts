@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ChangeFeed } from '../../../../src/modules/dbrest/live/change-feed.ts';
+import { ChangeFeed, Snapshots } from '../../../../src/modules/dbrest/live/change-feed.ts';
 import { LiveQuery } from '../../../../src/modules/dbrest/live/live-query.ts';
-import { Snapshots } from '../../../../src/modules/dbrest/live/snapshots.ts';
 import { notListening } from '../../../../src/modules/dbrest/fault/index.ts';
 import { createZone, openRing } from '../../../../src/zone/index.ts';
 
