@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DeadlineTimer } from '../../../src/modules/dbrest/session/deadline-timer.ts';
+import { DeadlineTimer } from '../../../src/modules/dbrest/session/session.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Report, type Word } from '../../../grammar/index.ts';
-import { passReader } from '../../../src/modules/dbrest/directives/dbrest-pass.ts';
+import { passReader } from '../../../src/modules/dbrest/directives/connection.ts';
 import { readDsn } from '../../../src/postgres/index.ts';
 
 const DEFAULTS = {

@@ -5,11 +5,11 @@ import {
   appliedPreferences,
   chooseMedia,
   chooseSchema,
-  contentType,
   honoured,
   parsePreferences,
   rowRange,
 } from '../../../src/modules/dbrest/request/index.ts';
+import { contentType } from '../../../src/modules/dbrest/response/index.ts';
 
 /** The result of a function, or `status code message | details` of the fault that it throws. */
 function outcome(act: () => unknown): unknown {

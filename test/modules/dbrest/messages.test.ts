@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { fieldsOf, Messages } from '../../../src/modules/dbrest/session/messages.ts';
+import { fieldsOf, Messages } from '../../../src/modules/dbrest/session/extended-query.ts';
 
 /** The bytes that are sent, one character per byte. */
 function sent(write: (messages: Messages) => void): string {

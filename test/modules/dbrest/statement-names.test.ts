@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StatementNames } from '../../../src/modules/dbrest/session/batch.ts';
+import { StatementNames } from '../../../src/modules/dbrest/session/extended-query.ts';
 
 const namesOf = (statements: number, characters = 1_000, isPooled = false): StatementNames =>
   new StatementNames({ statements, characters, isPooled });

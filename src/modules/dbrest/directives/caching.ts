@@ -1,5 +1,5 @@
-import { directivesFor, readers, uses } from '../../../config/index.ts';
 import { cacheReaders, type UpstreamCacheConfig } from '../../../cache/index.ts';
+import { directivesFor, readers, uses } from '../../../config/index.ts';
 
 /** `dbrest_cache*` of one location. */
 export interface DbrestCacheConfig extends UpstreamCacheConfig {
@@ -21,7 +21,7 @@ const names = readers.words<readonly string[]>({ syntax: 'name ...', min: 1, max
   words.map(({ value }) => value),
 );
 
-/** What is stored, for whom, and for how long. */
+/** Which responses are stored, for whom, and for how long. */
 const storing = directivesFor<DbrestCacheConfig>()({
   dbrest_cache: {
     contexts: EVERYWHERE,
@@ -173,3 +173,41 @@ const fetching = directivesFor<DbrestCacheConfig>()({
 
 /** The rows of all `dbrest_cache*` directives. */
 export const cacheDirectives = { ...storing, ...fetching };
+
+/** Conditional requests: entity tags and the versions of rows. */
+export interface ConditionsConfig {
+  readonly etag: boolean;
+  /** The column with the version of a row. */
+  readonly rowVersion?: string;
+}
+
+/** PostgreSQL cuts longer names off. */
+const LONGEST_NAME = 63;
+
+const column = readers.oneWord<string>('column | xmin', ({ value, span }, { directive, report }) => {
+  if (value !== '' && !value.includes('\0') && Buffer.byteLength(value) <= LONGEST_NAME) return value;
+  report.emerg(`invalid column "${value}" in "${directive}" directive`, span);
+  return undefined;
+});
+
+/** The rows of `dbrest_etag` and `dbrest_row_version`. */
+export const conditionsDirectives = directivesFor<ConditionsConfig>()({
+  dbrest_etag: {
+    contexts: EVERYWHERE,
+    args: flag,
+    into: 'etag',
+    default: true,
+    defaultText: 'on',
+    summary:
+      'Whether reads of tables, views and functions (GET and HEAD) have an ETag of their bytes, and respond with 304 where "If-None-Match" names it. Streamed responses, which are larger than 256 KB, have none.',
+    source: 'gw',
+  },
+  dbrest_row_version: {
+    contexts: EVERYWHERE,
+    args: column,
+    into: 'rowVersion',
+    summary:
+      'The column that changes with each change of its row, or "xmin", which PostgreSQL keeps itself: the ETag of a single row begins with it, and "If-Match" lets PATCH, PUT and DELETE change rows of these versions alone (412 otherwise).',
+    source: 'gw',
+  },
+});

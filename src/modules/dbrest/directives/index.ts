@@ -1,5 +1,9 @@
-import { cacheDirectives, type DbrestCacheConfig } from './caching.ts';
-import { type ConditionsConfig, conditionsDirectives } from './conditions.ts';
+import {
+  cacheDirectives,
+  type ConditionsConfig,
+  conditionsDirectives,
+  type DbrestCacheConfig,
+} from './caching.ts';
 import { type ConnectionConfig, connectionDirectives } from './connection.ts';
 import { type LiveConfig, liveDirectives } from './live.ts';
 import { type RequestsConfig, requestsDirectives } from './requests.ts';
@@ -14,7 +18,7 @@ export {
   CHANGES_CHANNEL,
   SCHEMA_CHANNELS,
 } from './live.ts';
-export type { CorsOrigins, TxEnd } from './requests.ts';
+export type { CorsOrigins, RowLimits, TxEnd } from './requests.ts';
 export type { TokensConfig } from './tokens.ts';
 export {
   EMBEDDED_ROLE,
@@ -22,8 +26,7 @@ export {
   identityOf,
   loginRoleOf,
   DEFAULT_EMBEDDED_DIR,
-} from './dbrest-pass.ts';
-export { type RowLimits, rowLimitOf } from './row-limits.ts';
+} from './connection.ts';
 
 /** The `dbrest_*` directives of one location. */
 export interface DbrestConfig

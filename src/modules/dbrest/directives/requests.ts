@@ -1,5 +1,11 @@
 import { type ArgReader, directivesFor, readers } from '../../../config/index.ts';
-import type { RowLimits } from './row-limits.ts';
+
+/** `dbrest_max_rows`: the most rows in one response, and of each embed. */
+export interface RowLimits {
+  readonly usual?: number;
+  /** The tables, views and functions that have a limit of their own. */
+  readonly named: readonly (readonly [name: string, rows: number])[];
+}
 
 /** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
 export type CorsOrigins = '*' | readonly string[];

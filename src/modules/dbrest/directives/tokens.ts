@@ -1,5 +1,5 @@
 import { directivesFor, readers } from '../../../config/index.ts';
-import { namesFile } from './file-value.ts';
+import { namesFile } from './connection.ts';
 import { type KeySource, readKeySource, readRolePath, type RolePath } from '../auth/index.ts';
 
 /** Who asks: roles and tokens. */

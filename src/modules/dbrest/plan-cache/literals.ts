@@ -1,6 +1,6 @@
-import { boundText } from '../plan/index.ts';
 import {
   BINARY_OPERATORS,
+  boundText,
   decodePiece,
   GRAMMAR,
   isGrouping,

@@ -1,18 +1,30 @@
-import { badEmbedOperator, noAggregates } from '../fault/index.ts';
+import { badEmbedOperator, noAggregates, rowVersionsUnknown } from '../fault/index.ts';
 import {
   type Aggregated,
   BINARY_OPERATORS,
+  boundText,
   type Comparison,
   type Filter,
   type GroupLogic,
   type Logic,
   type Operand,
+  type Precondition,
   refuseSearch,
   SEARCH_OPERATORS,
+  type WriteRequest,
 } from '../request/index.ts';
 import type { Schema, Table } from '../schema/index.ts';
-import type { Aggregation, Condition, Context, GroupCondition, Output, Test, Value } from './node.ts';
 import { type EmbedDraft, embedNamed } from './embed.ts';
+import type {
+  Aggregation,
+  Condition,
+  Context,
+  GroupCondition,
+  Output,
+  ReadNode,
+  Test,
+  Value,
+} from './node.ts';
 import { castType, namesAggregate, planValue } from './value.ts';
 
 /** The table and the embeds that a filter can refer to, and the outputs, which it cannot. */
@@ -20,14 +32,6 @@ interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];
   readonly outputs: readonly Output[];
-}
-
-/** Operators in whose patterns `*` stands for `%`. */
-const WITH_STARS = new Set(['like', 'ilike']);
-
-/** The text that is bound for an operand. */
-export function boundText(operator: string, text: string): string {
-  return WITH_STARS.has(operator) ? text.replaceAll('*', '%') : text;
 }
 
 /** Operators whose operands are patterns instead of values of the column's type. */
@@ -136,4 +140,51 @@ function searchWords(
   const words = textSearchConfigs.has(first) ? { config: first, query: query.slice(dot + 1) } : { query };
   refuseSearch(operator, query, words.query);
   return words;
+}
+
+/** A condition on the rows of a write. `column`: the one with their versions. */
+export type WriteCondition =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'present' }
+  | { readonly kind: 'match'; readonly versions: readonly string[]; readonly column: string };
+
+/** The column of `dbrest_row_version`, if a table has it. Only plain tables have an `xmin` that writes return. */
+export function versionColumn(
+  { columns, kind }: Table,
+  { rowVersion }: { readonly rowVersion?: string | undefined },
+): string | undefined {
+  if (rowVersion === undefined) return undefined;
+  return columns.has(rowVersion) || (rowVersion === 'xmin' && kind === 'r') ? rowVersion : undefined;
+}
+
+/** The condition of a write, if it has one. Throws DBREST102 if the versions of the rows are not known. */
+export function writeCondition(
+  { head }: WriteRequest,
+  table: Table,
+  context: { readonly rowVersion?: string | undefined },
+): WriteCondition | undefined {
+  const precondition: Precondition | undefined = head.precondition;
+  if (precondition?.kind !== 'match') return precondition;
+  const column = versionColumn(table, context);
+  if (column === undefined) throw rowVersionsUnknown(table.name, context.rowVersion);
+  return { ...precondition, column };
+}
+
+/** The columns that must have one value. */
+function fixedColumns({ conditions }: ReadNode): ReadonlySet<string> {
+  return new Set(conditions.flatMap((condition) => fixedColumn(condition) ?? []));
+}
+
+/** Returns whether a query finds at most one row, because it gives the whole primary key. */
+export function isByKey(node: ReadNode): boolean {
+  const { primaryKey } = node.table;
+  const fixed = fixedColumns(node);
+  return primaryKey.length > 0 && primaryKey.every((name) => fixed.has(name));
+}
+
+function fixedColumn(condition: ReadNode['conditions'][number]): string | undefined {
+  if (condition.kind !== 'binary' || condition.operator !== '=') return undefined;
+  const { value, negated, quantifier } = condition;
+  const isColumn = value.of.kind === 'column' && value.path.length === 0;
+  return isColumn && !negated && quantifier === undefined ? value.of.column.name : undefined;
 }

@@ -21,11 +21,11 @@ import { chooseForm, mediaHandlersOf } from './form.ts';
 import { legacyWarning } from './embed.ts';
 import type { Context } from './node.ts';
 import { findRead, formRead, type FoundRead, type PlannedRead } from './read.ts';
-import { versionColumn } from './row-version.ts';
+import { versionColumn } from './condition.ts';
 import { findWrite, formWrite, type FoundWrite, type PlannedWrite } from './write.ts';
 
 export type { CallPlan, PlannedCall } from './call.ts';
-export { baseOf, boundText } from './condition.ts';
+export { baseOf, isByKey, versionColumn, type WriteCondition } from './condition.ts';
 export type { PlannedDescription, PlannedOptions } from './describe.ts';
 export { type RowForm, type RowShape, type RowTail, shownMedia } from './form.ts';
 export {
@@ -41,9 +41,10 @@ export {
   type ReadTarget,
   type Sort,
   type Value,
+  valuesAsked,
+  valuesBelow,
+  valuesRead,
 } from './node.ts';
-export { valuesAsked, valuesBelow, valuesRead } from './node-values.ts';
-export { isByKey, versionColumn, type WriteCondition } from './row-version.ts';
 export { planRead, type PlannedRead } from './read.ts';
 export type { Conflict, InsertPlan } from './insert.ts';
 export { type InsertedRows, type NestedInsert, writtenTables } from './nested-insert.ts';

@@ -6,13 +6,14 @@ import {
   type Preferences,
   type ReadQuery,
   type ReadRequest,
+  rowLimitOf,
   type SelectedColumn,
   type SelectedCount,
   type SelectedEmbed,
   type SelectItem,
 } from '../request/index.ts';
 import { mayUse, type RoleSettings, type Schema, similarTable, type Table } from '../schema/index.ts';
-import { planCondition, planGroupCondition } from './condition.ts';
+import { isByKey, planCondition, planGroupCondition } from './condition.ts';
 import {
   asEmbed,
   type EmbedDraft,
@@ -23,10 +24,8 @@ import {
 } from './embed.ts';
 import { type FormContext, mostRows, readShape, type RowForm, shownMedia, tailOfRead } from './form.ts';
 import type { Context, LevelAt, Output, ReadPlan, ReadTarget } from './node.ts';
-import { isByKey } from './row-version.ts';
 import { isOfGroup, planOrder } from './sort.ts';
 import { castType, everyColumn, isRepresented, planValue, rowFunctions, shownThrough } from './value.ts';
-import { rowLimitOf } from '../directives/index.ts';
 
 /** Plans a selected column. Throws 42703 for an unknown column, and the faults of `castType`. */
 function planColumn(item: SelectedColumn, table: Table, context: Context): Output {

@@ -15,7 +15,7 @@ import { type FormContext, isConstrained, type RowForm, shapeOf, tailOf } from '
 import { type InsertPlan, planInsert, planPut } from './insert.ts';
 import type { Context, ReadPlan, ReadNode } from './node.ts';
 import { planRows, unknownTable } from './read.ts';
-import { isByKey, type WriteCondition, writeCondition } from './row-version.ts';
+import { isByKey, type WriteCondition, writeCondition } from './condition.ts';
 import {
   type WrittenColumn,
   checkKey,

@@ -1,13 +1,12 @@
-import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { type OtherElement, unreadableBody } from '../fault/index.ts';
-import { JSON_TYPE, type ReceivedBody } from './body.ts';
+import { JSON_TYPE, type ReceivedBody } from './header-fields.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
-import { type RequestHead, rowRange } from './head.ts';
+import { type RequestHead, rowLimitOf, rowRange } from './head.ts';
 import { scanJson } from './json-scan.ts';
 import { isOperation } from './filter.ts';
-import { GRAMMAR, isGrouping, parametersOf, parseReadQuery } from './query.ts';
-import { type QuerySource, rangeOf } from './read.ts';
+import { GRAMMAR, isGrouping, parametersOf, parseReadQuery, type QuerySource, rangeOf } from './query.ts';
 import type { ReadQuery } from './tree.ts';
 import { parseWriteQuery } from './write.ts';
 

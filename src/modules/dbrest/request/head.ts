@@ -1,20 +1,35 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
-import type { DbrestConfig } from '../directives/index.ts';
+import type { DbrestConfig, RowLimits } from '../directives/index.ts';
 import {
   invalidPath,
   lowerAboveUpper,
   malformedRange,
   methodNotAllowed,
   noRoot,
+  notAcceptable,
   notCallable,
   schemaNotExposed,
 } from '../fault/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { methodOf, QUERY } from './query-method.ts';
-import { type Accepted, acceptedMedia, type Media, withDescription } from './media.ts';
-import { isBodyless, type Precondition, preconditionOf } from './precondition.ts';
-import { honoured, NO_PREFERENCES, parsePreferences, type Preferences } from './preferences.ts';
+import {
+  honoured,
+  isBodyless,
+  methodOf,
+  NO_PREFERENCES,
+  parsePreferences,
+  type Precondition,
+  preconditionOf,
+  type Preferences,
+  QUERY,
+} from './header-fields.ts';
+import {
+  type Accepted,
+  acceptedMedia,
+  type Media,
+  OPENAPI_TYPE as OPENAPI,
+  withDescription,
+} from './media.ts';
 import type { ReadQuery } from './tree.ts';
 
 /** The method, resource and headers of a request, checked as far as no schema is needed. */
@@ -159,6 +174,11 @@ export function rowRange(query: RowRange, header: string | undefined, maxRows: n
   return limit === Infinity ? { offset } : { offset, limit };
 }
 
+/** The most rows of a table, view or function; `undefined` if there is no limit. */
+export function rowLimitOf(limits: RowLimits | undefined, name: string): number | undefined {
+  return limits?.named.find(([each]) => each === name)?.[1] ?? limits?.usual;
+}
+
 /** Parses `0-9` or `10-`, with or without the unit. */
 function parseRange(header: string): { first: number; end: number } {
   const [, first, last] = /^(?:items=)?(\d{1,15})-(\d{0,15})$/.exec(header.trim()) ?? [];
@@ -226,4 +246,61 @@ export function functionPath(
 ): '/rpc/' | '/' | undefined {
   if (rpc === 'on' || (rpc === 'auto' && /\/rpc\/?$/.test(path))) return '/';
   return rpc === 'off' ? undefined : '/rpc/';
+}
+
+/** A GET or HEAD request for the root. */
+export interface DescribeRequest {
+  readonly kind: 'describe';
+  readonly head: RequestHead;
+  /**
+   * `swagger`: OpenAPI 2.0. `types`: the types of all schemas that are served, from which `gw types` writes TypeScript.
+   */
+  readonly document: 'openapi' | 'swagger' | 'types';
+  readonly mediaType: string;
+}
+
+/** An OPTIONS request. */
+export interface OptionsRequest {
+  readonly kind: 'options';
+  readonly head: RequestHead;
+}
+
+const JSON_TYPE = 'application/json';
+/** The media type of the description from which `gw types` writes TypeScript. */
+export const TYPES_MEDIA = 'application/vnd.dbrest.types+json';
+
+const SWAGGER = `${OPENAPI};version=2.0`;
+/** The version of OpenAPI that a media range asks for. */
+const VERSION = /; *version *= *"?(\d)(?:\.\d+)*"?/i;
+
+/** Parses a request for a description; `usual` is the version for those that ask for none. Throws PGRST107. */
+export function parseDescribe(
+  x: Exchange,
+  head: RequestHead,
+  usual: DbrestConfig['openapiVersion'],
+): DescribeRequest {
+  const { type, version = usual } = documentType(x.header('accept'), head);
+  if (type === TYPES_MEDIA) return { kind: 'describe', head, mediaType: type, document: 'types' };
+  const isOld = version.startsWith('2');
+  const mediaType = isOld && type === OPENAPI ? SWAGGER : type;
+  return { kind: 'describe', head, mediaType, document: isOld ? 'swagger' : 'openapi' };
+}
+
+interface DocumentType {
+  readonly type: string;
+  readonly version?: string;
+}
+
+/** The media type of the description: `application/openapi+json` unless another one is preferred; JSON as in PostgREST. */
+function documentType(accept = '*/*', { accepted }: RequestHead): DocumentType {
+  if (accept === '*/*' || accept === '') return { type: OPENAPI };
+  for (const { text, media } of accepted) {
+    const name = (text.split(';', 1)[0] ?? '').trimEnd().toLowerCase();
+    const [, version] = VERSION.exec(text) ?? [];
+    if (name === OPENAPI) return { type: OPENAPI, ...(version !== undefined && { version }) };
+    if (name === '*/*' || name === 'application/*') return { type: OPENAPI };
+    if (name === TYPES_MEDIA) return { type: TYPES_MEDIA };
+    if (media?.name === JSON_TYPE) return { type: JSON_TYPE };
+  }
+  throw notAcceptable(accepted.map(({ text }) => text));
 }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { ServerFeatures } from '../schema/index.ts';
-import { receiveBody } from './body.ts';
+import { receiveBody } from './header-fields.ts';
 import {
   type CallInput,
   type CallRequest,
@@ -10,48 +10,31 @@ import {
   parseCallBody,
   type ParsedCall,
 } from './call.ts';
-import { type DescribeRequest, type OptionsRequest, parseDescribe } from './describe.ts';
-import { honouredHead, type RequestHead } from './head.ts';
-import { parseRead, type QuerySource, type ReadRequest } from './read.ts';
+import {
+  type DescribeRequest,
+  honouredHead,
+  type OptionsRequest,
+  parseDescribe,
+  type RequestHead,
+} from './head.ts';
+import { parseRead, type QuerySource, type ReadRequest } from './query.ts';
 import { parseWrite, type ParsedWrite, readWritten, type WriteRequest, type WrittenBody } from './write.ts';
 
-export { argsOf, bodyLimitOf, methodOf, QUERY, QUERY_TYPE } from './query-method.ts';
-export { JSON_TYPE, receiveBody, type ReceivedBody } from './body.ts';
-export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
 export {
+  argsOf,
+  bodyLimitOf,
+  methodOf,
+  QUERY,
+  QUERY_TYPE,
+  JSON_TYPE,
+  receiveBody,
+  type ReceivedBody,
   parseIfMatch,
   hasCondition,
   isBodyless,
   type Precondition,
   taggedVersion,
   versionIn,
-} from './precondition.ts';
-export { type DescribeRequest, type OptionsRequest, TYPES_MEDIA } from './describe.ts';
-export { BINARY_OPERATORS, isOperation, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
-export {
-  batchPath,
-  chooseSchema,
-  compileHead,
-  functionPath,
-  mcpPath,
-  needsFeatures,
-  type RequestHead,
-  type Resource,
-  rowRange,
-  type RowRange,
-} from './head.ts';
-export { scanJson } from './json-scan.ts';
-export {
-  acceptedMedia,
-  chooseMedia,
-  contentType,
-  customMedia,
-  isAny,
-  isAsked,
-  type Media,
-  type RowHandler,
-} from './media.ts';
-export {
   appliedPreferences,
   type CountKind,
   honoured,
@@ -61,10 +44,46 @@ export {
   type Preference,
   preferredTimeMs,
   type Preferences,
-} from './preferences.ts';
+} from './header-fields.ts';
+export { type CallInput, type CallRequest, parseCallBody } from './call.ts';
+export {
+  type DescribeRequest,
+  type OptionsRequest,
+  TYPES_MEDIA,
+  batchPath,
+  chooseSchema,
+  compileHead,
+  functionPath,
+  mcpPath,
+  needsFeatures,
+  type RequestHead,
+  type Resource,
+  rowLimitOf,
+  rowRange,
+  type RowRange,
+} from './head.ts';
+export { BINARY_OPERATORS, isOperation, parseListText, refuseSearch, SEARCH_OPERATORS } from './filter.ts';
+export { scanJson } from './json-scan.ts';
+export {
+  acceptedMedia,
+  chooseMedia,
+  customMedia,
+  isAny,
+  isAsked,
+  type Media,
+  type RowHandler,
+} from './media.ts';
 export { DEEPEST_ROWS, type NestedMembers, type NestedRows } from './nested-rows.ts';
-export { decodePiece, GRAMMAR, isGrouping, parametersOf, parseReadQuery, sortedQuery } from './query.ts';
-export type { ReadRequest } from './read.ts';
+export {
+  boundText,
+  decodePiece,
+  GRAMMAR,
+  isGrouping,
+  parametersOf,
+  parseReadQuery,
+  sortedQuery,
+  type ReadRequest,
+} from './query.ts';
 export {
   type Aggregate,
   type Aggregated,

@@ -83,14 +83,6 @@ export function isAsked(name: string, type: string): boolean {
   return name === ANY || name.toLowerCase() === type;
 }
 
-const JSON_NAMES: ReadonlySet<string> = new Set(['application/json', 'application/geo+json']);
-
-/** The `Content-Type` of a response. Types of the database go out as declared, except for those of JSON. */
-export function contentType({ format, name }: Media): string {
-  const isBare = format === 'binary' || (format === 'custom' && !JSON_NAMES.has(name.toLowerCase()));
-  return isBare ? name : `${name}; charset=utf-8`;
-}
-
 /** Returns whether a media type is a vendor type, which media handlers of the database cannot replace. */
 function isVendor(type: string): boolean {
   return VENDOR.test(type);

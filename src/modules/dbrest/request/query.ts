@@ -1,9 +1,11 @@
+import type { DbrestConfig } from '../directives/index.ts';
 import { rangeNotSatisfiable, tooLarge, unparsable } from '../fault/index.ts';
 import { isOperation, parseFilter, parseHaving, parseLogic } from './filter.ts';
-import { parseDistinct, parseOrder } from './order.ts';
-import type { Field, GroupLogic, Level, Logic, ReadQuery } from './tree.ts';
+import { type RequestHead, rowLimitOf, rowRange } from './head.ts';
+import { QUERY } from './header-fields.ts';
+import { parseDistinct, parseOrder, parseSelect } from './select.ts';
 import { DELIMITER, parsePath, Scanner } from './scanner.ts';
-import { parseSelect } from './select.ts';
+import type { Field, GroupLogic, Level, Logic, ReadQuery } from './tree.ts';
 
 /** The parsed name of a parameter; `path` leads to the embed that it applies to and is empty for the root. */
 type QueryKey = { readonly path: readonly string[] } & (
@@ -171,6 +173,14 @@ export function decodePiece(raw: string, args: string): string {
   }
 }
 
+/** Operators in whose patterns `*` stands for `%`. */
+const WITH_STARS = new Set(['like', 'ilike']);
+
+/** The text that is bound for an operand. */
+export function boundText(operator: string, text: string): string {
+  return WITH_STARS.has(operator) ? text.replaceAll('*', '%') : text;
+}
+
 function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): LevelDraft {
   // Names contain no NUL.
   const key = path.join('\0');
@@ -221,4 +231,35 @@ export function sortedQuery(args: string): string {
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([, pair]) => pair)
     .join('&');
+}
+
+/** A GET, HEAD or QUERY request for a table. */
+export interface ReadRequest {
+  readonly kind: 'read';
+  readonly head: RequestHead;
+  /** Offset and limit include the `Range` header and `dbrest_max_rows`. */
+  readonly query: ReadQuery;
+}
+
+/** The texts of a request that are parsed together. */
+export interface QuerySource {
+  /** The raw query string, followed by the body of a QUERY. */
+  readonly args: string;
+  /** The header `Range`. */
+  readonly range: string | undefined;
+}
+
+/** Parses a read. Throws a `DbrestFault`. */
+export function parseRead(head: RequestHead, source: QuerySource, { maxRows }: DbrestConfig): ReadRequest {
+  const query = parseReadQuery(source.args);
+  return {
+    kind: 'read',
+    head,
+    query: { ...query, ...rowRange(query, rangeOf(head, source), rowLimitOf(maxRows, head.resource.name)) },
+  };
+}
+
+/** The header `Range` holds for GET (RFC 9110, 14.2) and QUERY alone. */
+export function rangeOf({ method }: RequestHead, { range }: QuerySource): string | undefined {
+  return method === 'GET' || method === QUERY ? range : undefined;
 }

@@ -1,5 +1,5 @@
 import { groupedWrite, invalidJson, tooLarge, unparsable, unreadableBody } from '../fault/index.ts';
-import { JSON_TYPE, type ReceivedBody } from './body.ts';
+import { JSON_TYPE, type ReceivedBody } from './header-fields.ts';
 import { readCsv } from './csv.ts';
 import { readForm } from './form.ts';
 import type { RequestHead } from './head.ts';

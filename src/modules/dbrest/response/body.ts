@@ -1,11 +1,11 @@
 import type { Exchange, ResponseStream } from '../../../http/index.ts';
 import { notAcceptable, notSingular } from '../fault/index.ts';
 import type { RowForm, RowShape, RowTail } from '../plan/index.ts';
-import { contentType, isBodyless, type Media } from '../request/index.ts';
+import { isBodyless, type Media } from '../request/index.ts';
 import type { Column, Results, Row, RowSink } from '../session/index.ts';
 import { ELEMENT_SEPARATOR } from '../sql/index.ts';
 import type { Tagging, WholeBody } from './tagging.ts';
-import { csvWriter, fieldBytes, joined, type RowWriter, xmlWriter } from './writer.ts';
+import { csvWriter, fieldBytes, type RowWriter, xmlWriter } from './writer.ts';
 
 /** Responses up to this size are sent at once with `Content-Length`; larger ones are streamed. */
 const WHOLE_CHARACTERS = 262_144;
@@ -256,6 +256,19 @@ export function openBody(
   return media.format === 'binary' || media.format === 'custom'
     ? new BytesBody(x, parts)
     : new RowsBody(x, parts);
+}
+
+const JSON_NAMES: ReadonlySet<string> = new Set(['application/json', 'application/geo+json']);
+
+/** The `Content-Type` of a response. Types of the database go out as declared, except for those of JSON. */
+export function contentType({ format, name }: Media): string {
+  const isBare = format === 'binary' || (format === 'custom' && !JSON_NAMES.has(name.toLowerCase()));
+  return isBare ? name : `${name}; charset=utf-8`;
+}
+
+/** Rows that are already texts. */
+function joined(open: string, between: string, close: string): RowWriter {
+  return { open: () => open, row: ([text]) => text ?? '', between, close };
 }
 
 const LINES = joined('', '\n', '');

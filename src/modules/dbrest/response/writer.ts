@@ -11,11 +11,6 @@ export interface RowWriter {
   readonly none?: string;
 }
 
-/** Rows that are already texts. */
-export function joined(open: string, between: string, close: string): RowWriter {
-  return { open: () => open, row: ([text]) => text ?? '', between, close };
-}
-
 /** CSV with a header line; fields with commas, quotes or line ends are quoted (RFC 4180). */
 export function csvWriter(): RowWriter {
   let width = 0;

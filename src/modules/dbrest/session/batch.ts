@@ -1,9 +1,15 @@
-import { hash, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { WireClient, WireError } from '../../../postgres/index.ts';
+import type { Isolation } from '../schema/index.ts';
 import type { Step } from '../sql/index.ts';
-import { lostStatements, mayHaveOldTypes } from './failures.ts';
-import { type Fields, fieldsOf, type Messages } from './messages.ts';
+import {
+  type Fields,
+  fieldsOf,
+  lostStatements,
+  mayHaveOldTypes,
+  type Messages,
+  type StatementNames,
+  type UsedName,
+} from './extended-query.ts';
 
 /** A row; every column is a text. */
 export type Row = readonly (string | null)[];
@@ -14,133 +20,6 @@ export interface Column {
   /** Object id of its type. */
   readonly dataTypeID: number;
 }
-
-interface Prepared {
-  readonly text: string;
-  readonly name: string;
-  /** ParseComplete has come. */
-  isParsed: boolean;
-}
-
-/** The name of a statement, and whether it has to be parsed first. */
-interface UsedName {
-  readonly name: string;
-  readonly parse: boolean;
-}
-
-interface NamesOptions {
-  /** How many statements are kept. */
-  readonly statements: number;
-  /** How long their texts may be together. */
-  readonly characters: number;
-  /** Each batch may run in another session of the server, which knows other statements. */
-  readonly isPooled?: boolean;
-}
-
-/**
- * The prepared statements of one session, as an LRU cache. A statement counts as prepared only after ParseComplete: after
- * an error the server skips the rest of a batch. Names are digests of the text, the epoch and a random part of the session: a
- * pooler may give the session to others, and whatever has this name there must be this statement.
- */
-export class StatementNames {
-  readonly #byText: LRUCache<string, Prepared>;
-  /** Sent Parse messages, in the order of their ParseComplete; `undefined` marks the end of a batch. */
-  readonly #parsing: (Prepared | undefined)[] = [];
-  /** Evicted names that have to be closed on the server. */
-  readonly #forgotten = new Set<string>();
-  readonly #salt = randomBytes(16).toString('base64url');
-  readonly #isPooled: boolean;
-  #epoch = 0;
-
-  constructor({ statements, characters, isPooled = false }: NamesOptions) {
-    this.#isPooled = isPooled;
-    this.#byText = new LRUCache({
-      max: statements,
-      maxSize: characters,
-      // A text that is longer than all may be has the room to itself: whatever is prepared has to be closed by name.
-      sizeCalculation: (_prepared, text) => Math.max(1, Math.min(text.length, characters)),
-      dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.add(name),
-    });
-  }
-
-  /** The name for a statement of a batch, which counts on the batches before it to parse what they were told to. */
-  use(text: string): UsedName {
-    const known = this.#byText.get(text);
-    return known ? { name: known.name, parse: false } : this.#parse(text);
-  }
-
-  /** The name for a statement that must not fail because a batch before it did. */
-  useParsed(text: string): UsedName {
-    const known = this.#byText.get(text);
-    return known?.isParsed && !this.#isPooled ? { name: known.name, parse: false } : this.#parse(text);
-  }
-
-  /** A statement that is parsed for one use. It has no name, which stands for the last such statement. */
-  useOnce(text: string): UsedName {
-    this.#parsing.push({ text, name: '', isParsed: false });
-    return ONCE;
-  }
-
-  /** The names to close on the server, which are forgotten by that. */
-  evicted(): readonly string[] {
-    if (this.#forgotten.size === 0) return NONE;
-    const names = [...this.#forgotten];
-    this.#forgotten.clear();
-    return names;
-  }
-
-  /** Batches use statements of this epoch from now on; those of an earlier one are forgotten. */
-  enter(epoch: number): void {
-    if (epoch <= this.#epoch) return;
-    this.#epoch = epoch;
-    this.forget();
-  }
-
-  /** Forgets all statements, which are closed, or those that were found missing or outdated: each is parsed again. */
-  forget(found?: Iterable<string>): void {
-    for (const text of found ?? [...this.#byText.keys()]) {
-      const known = this.#byText.peek(text);
-      if (known && !found) this.#forgotten.add(known.name);
-      this.#byText.delete(text);
-    }
-  }
-
-  parseComplete(): void {
-    const prepared = this.#parsing.shift();
-    if (prepared) prepared.isParsed = true;
-  }
-
-  /** All statements of a batch have been used. */
-  batchSent(): void {
-    this.#parsing.push(undefined);
-  }
-
-  /** The oldest batch has ended; its statements without ParseComplete were not parsed. */
-  batchEnded(): void {
-    while (this.#parsing.length > 0) {
-      const prepared = this.#parsing.shift();
-      if (!prepared) return;
-      if (this.#byText.peek(prepared.text) === prepared) this.#byText.delete(prepared.text);
-    }
-  }
-
-  #parse(text: string): UsedName {
-    const digest = hash('sha256', `${this.#salt}${this.#epoch} ${text}`, 'base64url').slice(
-      0,
-      DIGEST_CHARACTERS,
-    );
-    const prepared = { text, name: `gw${digest}`, isParsed: false };
-    this.#byText.set(text, prepared);
-    this.#forgotten.delete(prepared.name);
-    this.#parsing.push(prepared);
-    return { name: prepared.name, parse: true };
-  }
-}
-
-const NONE: readonly string[] = [];
-const ONCE: UsedName = { name: '', parse: true };
-/** 96 bits. Each request sends the names of its statements. */
-const DIGEST_CHARACTERS = 16;
 
 /** Receives the rows of a statement one by one. An exception fails the batch. */
 export interface RowSink {
@@ -176,6 +55,52 @@ export function runSteps(
 
 /** The last row of each statement without a sink. */
 export type Results = readonly (Row | undefined)[];
+
+/** Checks the results of a batch before the commit; an exception rolls it back. */
+export type Verdict = (results: Results) => void;
+
+/** The values of `dbrest_prepared_statements`. */
+export type PreparedStatements = 'on' | 'off' | 'auto';
+
+/** What a batch cost. */
+export interface Cost {
+  /** Time between its turn and its end, in milliseconds. */
+  readonly turnMs: number;
+  /** Characters of the rows for sinks. */
+  readonly characters: number;
+}
+
+/** Options of one batch. */
+export interface BatchRules {
+  /** Called if the statements leave a transaction open; decides between commit and rollback. */
+  readonly verdict?: Verdict | undefined;
+  /** The isolation level of its transaction; that of the session if absent. */
+  readonly isolation?: Isolation | undefined;
+  /** The session is reset first; by default if it is one of a pooler. */
+  readonly resets?: boolean;
+  /** Plans and prepared statements of an earlier epoch are discarded first. */
+  readonly planEpoch?: number;
+  /** Whether its statements are prepared; `auto`, the default: unless a pooler is in between. */
+  readonly prepares?: PreparedStatements | undefined;
+  /** What the batch may leave behind; settings by default. */
+  readonly leaves?: Leftovers | undefined;
+  /** The time zones that the batch sets. */
+  readonly timeZones?: readonly string[] | undefined;
+  /** The batch shares the session with others. It must not leave a transaction open. */
+  readonly shared?: SharedRules | undefined;
+  /** Called at the end of a batch that succeeded. */
+  readonly measured?: ((cost: Cost) => void) | undefined;
+  /** Called before `run` rejects, with the index of the step that failed, if one did. */
+  readonly failed?: ((step: number | undefined) => void) | undefined;
+}
+
+/** Options of a batch that shares its session. */
+interface SharedRules {
+  /** Once it has gone, the batch is cancelled instead of being displaced. */
+  readonly client: { readonly aborted: boolean };
+  /** A batch whose sinks would receive more characters is displaced. */
+  readonly most?: number | undefined;
+}
 
 /** The parts of a batch. */
 interface BatchParts {
@@ -368,3 +293,100 @@ export class Batch {
     this.#stream.resume();
   }
 }
+
+/**
+ * What requests may leave behind in a session; `sequences`: the last values of sequences. `settings`: what a function can leave in a
+ * read-only transaction, which are also locks, cursors and channels.
+ */
+export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
+
+/** What two requests together may leave behind. */
+export function more(one: Leftovers, other: Leftovers): Leftovers {
+  if (one === other || other === 'nothing') return one;
+  return one === 'nothing' ? other : 'anything';
+}
+
+/** `RESET ALL` does not reset the role. */
+const NO_ROLE = `pg_catalog.set_config('role', 'none', false)`;
+const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
+const NO_SEQUENCES = 'discard sequences';
+const NO_CURSORS = 'close all';
+const NO_CHANNELS = 'unlisten *';
+/** Those that a function has prepared in SQL. `deallocate all` would close those of the session, too. */
+const NO_STATEMENTS = `do $$ declare own text; begin
+  for own in select name from pg_catalog.pg_prepared_statement() where from_sql loop
+    execute pg_catalog.format('deallocate %I', own);
+  end loop;
+end $$`;
+
+/**
+ * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
+ * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
+ * expensive and hold no data of requests.
+ */
+function compileReset({ own, isPooled }: Resetting): (leftovers: Leftovers) => readonly RunStep[] {
+  const calls = [NO_ROLE, ...own, NO_LOCKS];
+  const settings = [NO_CURSORS, 'reset all', selectNothing(calls), NO_CHANNELS].map(silent);
+  const sequences = [silent(NO_SEQUENCES)];
+  const all = [
+    NO_CURSORS,
+    'set session authorization default',
+    'reset all',
+    selectNothing(calls),
+    NO_CHANNELS,
+    'discard temp',
+    NO_SEQUENCES,
+    ...(isPooled ? [] : [NO_STATEMENTS]),
+  ].map(silent);
+  const resets = { nothing: [], sequences, settings, anything: all };
+  return (leftovers) => resets[leftovers];
+}
+
+/** Calls functions and discards their results. */
+function selectNothing(calls: readonly string[]): string {
+  return `select from (select ${calls.join(', ')}) s`;
+}
+
+function silent(text: string): RunStep {
+  return { statement: { text, values: [] }, silent: true };
+}
+
+/** What the statements before those of a request do. */
+interface LeadTasks {
+  /** The level of the transaction; that of the session if absent. */
+  readonly isolation: Isolation | undefined;
+  /** What has to be reset. */
+  readonly leftovers: Leftovers;
+  /** All statements of the session, those in functions too, are planned anew. */
+  readonly replans: boolean;
+}
+
+interface Resetting {
+  /** SQL calls that restore the session's own settings. */
+  readonly own: readonly string[];
+  /** It is done before each request, so it is no more than that is worth. */
+  readonly isPooled: boolean;
+}
+
+/** Compiles the statements before those of a request. */
+export function compileLead(resetting: Resetting): (tasks: LeadTasks) => readonly RunStep[] {
+  const reset = compileReset(resetting);
+  return ({ isolation, leftovers, replans }) => {
+    const steps = replans ? [NO_PLANS, ...reset(leftovers)] : reset(leftovers);
+    return isolation ? [ISOLATE[isolation], ...steps] : steps;
+  };
+}
+
+const NO_PLANS = silent('discard plans');
+
+/**
+ * Statements that set the isolation level of a transaction. They have to come before all that read anything, even before a
+ * `select set_config(…)`. PostgreSQL begins each transaction with the default again, so nothing is left behind; `set local`
+ * would do the same, but writes a warning outside of a transaction block.
+ */
+const ISOLATE: Readonly<Record<Isolation, RunStep>> = {
+  serializable: silent(`set transaction_isolation = 'serializable'`),
+  'repeatable read': silent(`set transaction_isolation = 'repeatable read'`),
+  'read committed': silent(`set transaction_isolation = 'read committed'`),
+  'read uncommitted': silent(`set transaction_isolation = 'read uncommitted'`),
+};

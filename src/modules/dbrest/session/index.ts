@@ -10,19 +10,21 @@ import {
 } from '../../../postgres/index.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export { type Column, type Results, type Row, type RowSink, runSteps, type RunStep } from './batch.ts';
-export { hasLostType } from './failures.ts';
 export {
   type BatchRules,
+  type Column,
   type Cost,
-  ConnectionLost,
-  Displaced,
+  type Leftovers,
   type PreparedStatements,
-  type Session,
-  UnexpectedResult,
+  type Results,
+  type Row,
+  type RowSink,
+  runSteps,
+  type RunStep,
   type Verdict,
-} from './session.ts';
-export type { Leftovers } from './lead.ts';
+} from './batch.ts';
+export { hasLostType } from './extended-query.ts';
+export { ConnectionLost, Displaced, type Session, UnexpectedResult } from './session.ts';
 
 /**
  * The result of `PID_SQL`; and lets the server notice during a query that gw has gone, if this is the process. The setting exists since

@@ -5,12 +5,16 @@ import {
   type WireClient,
   type WireError,
 } from '../../../postgres/index.ts';
-import type { Isolation } from '../schema/index.ts';
-import { Batch, type Results, StatementNames, type RunStep } from './batch.ts';
-import { DeadlineTimer } from './deadline-timer.ts';
-import { endsSession } from './failures.ts';
-import { compileLead, type Leftovers, more } from './lead.ts';
-import { Messages } from './messages.ts';
+import {
+  Batch,
+  type BatchRules,
+  compileLead,
+  type Leftovers,
+  more,
+  type Results,
+  type RunStep,
+} from './batch.ts';
+import { endsSession, Messages, StatementNames } from './extended-query.ts';
 
 /** As measured, the server needs 30 to 130 bytes for each character of a long statement that is prepared. */
 const PREPARED = { statements: 256, characters: 524_288 } as const;
@@ -46,52 +50,6 @@ export class Displaced extends Error {
 
 /** A statement did not return exactly one row. */
 export class UnexpectedResult extends Error {}
-
-/** Checks the results of a batch before the commit; an exception rolls it back. */
-export type Verdict = (results: Results) => void;
-
-/** The values of `dbrest_prepared_statements`. */
-export type PreparedStatements = 'on' | 'off' | 'auto';
-
-/** What a batch cost. */
-export interface Cost {
-  /** Time between its turn and its end, in milliseconds. */
-  readonly turnMs: number;
-  /** Characters of the rows for sinks. */
-  readonly characters: number;
-}
-
-/** Options of one batch. */
-export interface BatchRules {
-  /** Called if the statements leave a transaction open; decides between commit and rollback. */
-  readonly verdict?: Verdict | undefined;
-  /** The isolation level of its transaction; that of the session if absent. */
-  readonly isolation?: Isolation | undefined;
-  /** The session is reset first; by default if it is one of a pooler. */
-  readonly resets?: boolean;
-  /** Plans and prepared statements of an earlier epoch are discarded first. */
-  readonly planEpoch?: number;
-  /** Whether its statements are prepared; `auto`, the default: unless a pooler is in between. */
-  readonly prepares?: PreparedStatements | undefined;
-  /** What the batch may leave behind; settings by default. */
-  readonly leaves?: Leftovers | undefined;
-  /** The time zones that the batch sets. */
-  readonly timeZones?: readonly string[] | undefined;
-  /** The batch shares the session with others. It must not leave a transaction open. */
-  readonly shared?: SharedRules | undefined;
-  /** Called at the end of a batch that succeeded. */
-  readonly measured?: ((cost: Cost) => void) | undefined;
-  /** Called before `run` rejects, with the index of the step that failed, if one did. */
-  readonly failed?: ((step: number | undefined) => void) | undefined;
-}
-
-/** Options of a batch that shares its session. */
-interface SharedRules {
-  /** Once it has gone, the batch is cancelled instead of being displaced. */
-  readonly client: { readonly aborted: boolean };
-  /** A batch whose sinks would receive more characters is displaced. */
-  readonly most?: number | undefined;
-}
 
 /** An open connection and the attempt that led to it. */
 export interface SessionOptions {
@@ -494,4 +452,38 @@ function judge({ batch, rules }: Running): void {
   } catch (error) {
     batch.error = error as Error;
   }
+}
+
+/**
+ * One timer for the deadlines of many requests: a timer of its own takes a twentieth of the time of a small request. It does
+ * not keep the thread alive.
+ */
+export class DeadlineTimer {
+  readonly #due: (nowMs: number) => number;
+  #timer: NodeJS.Timeout | undefined;
+  #atMs = Infinity;
+
+  /** `due` acts on the deadlines that have passed, and returns the earliest of the others, or Infinity. */
+  constructor(due: (nowMs: number) => number) {
+    this.#due = due;
+  }
+
+  /** Adds a deadline, in terms of `performance.now()`. */
+  add(atMs: number, nowMs: number): void {
+    if (atMs >= this.#atMs) return;
+    clearTimeout(this.#timer);
+    this.#atMs = atMs;
+    this.#timer = setTimeout(this.#fire, Math.ceil(atMs - nowMs)).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#atMs = Infinity;
+  }
+
+  readonly #fire = (): void => {
+    this.#atMs = Infinity;
+    const nowMs = performance.now();
+    this.add(this.#due(nowMs), nowMs);
+  };
 }

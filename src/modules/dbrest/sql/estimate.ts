@@ -1,8 +1,7 @@
 import { isByKey, isInert, type ReadNode, type WritePlan } from '../plan/index.ts';
-import { SETTINGS_OF_CALLER } from './settings.ts';
+import { type RunPlan, SETTINGS_OF_CALLER, type Statements } from './transaction.ts';
 import { estimateOf } from './shape.ts';
 import { BEGIN, type BoundValue, ROLLBACK, type Step } from './statement.ts';
-import type { RunPlan, Statements } from './transaction.ts';
 
 type ResultRow = readonly (string | null)[] | undefined;
 

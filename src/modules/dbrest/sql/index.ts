@@ -8,7 +8,17 @@ import { writeWork } from './write.ts';
 export { estimateFor } from './estimate.ts';
 export { changedRowsSql, followedRowsSql, countedTotal } from './read.ts';
 export { countedSql } from './rows.ts';
-export { searchPath, type SharedView } from './settings.ts';
+export {
+  searchPath,
+  type SharedView,
+  compileTransaction,
+  rollsBack,
+  type RunPlan,
+  type Statements,
+  transactionEnds,
+  type WithinTransaction,
+  type Work,
+} from './transaction.ts';
 export { ELEMENT_SEPARATOR, shapedSql, totalSql } from './shape.ts';
 export {
   arrayLiteral,
@@ -20,15 +30,6 @@ export {
   type Statement,
   type Step,
 } from './statement.ts';
-export {
-  compileTransaction,
-  rollsBack,
-  type RunPlan,
-  type Statements,
-  transactionEnds,
-  type WithinTransaction,
-  type Work,
-} from './transaction.ts';
 
 /** Writes the statements of a plan. */
 export function workOf(plan: RunPlan, config: DbrestConfig): Work {

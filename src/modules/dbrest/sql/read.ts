@@ -1,6 +1,6 @@
-import { type DbrestConfig, rowLimitOf } from '../directives/index.ts';
+import type { DbrestConfig } from '../directives/index.ts';
 import { isInert, type PlannedRead, type ReadPlan, shownMedia } from '../plan/index.ts';
-import type { CountKind } from '../request/index.ts';
+import { type CountKind, rowLimitOf } from '../request/index.ts';
 import { formedStep, guessSql, totalSql } from './shape.ts';
 import { type Step, Parameters, qualifiedName, ROWS, type Statement } from './statement.ts';
 import type { Work } from './transaction.ts';

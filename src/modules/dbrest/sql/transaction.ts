@@ -1,12 +1,12 @@
 import type { Exchange } from '../../../http/index.ts';
+import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { Plan } from '../plan/index.ts';
-import { preferredTimeMs } from '../request/index.ts';
-import type { Isolation } from '../schema/index.ts';
+import { preferredTimeMs, type RequestHead, type Resource } from '../request/index.ts';
+import type { Isolation, RoleSettings } from '../schema/index.ts';
 import { callSql, RESPONSE_SETTINGS } from './shape.ts';
-import { compileSettings, type SharedView } from './settings.ts';
-import { BEGIN, ROLLBACK, type Step } from './statement.ts';
+import { BEGIN, ROLLBACK, type Statement, type Step } from './statement.ts';
 
 /** The statements of a request between its settings and the end of its transaction. */
 export interface Work {
@@ -166,4 +166,203 @@ export function transactionEnds({ isUndone, held }: { readonly isUndone: boolean
 /** Returns whether the transaction is rolled back; a permitted preference decides before `dbrest_tx_end`. */
 export function rollsBack({ txEnd }: DbrestConfig, { tx }: Pick<RunPlan['preferences'], 'tx'>): boolean {
   return tx === undefined ? txEnd.startsWith('rollback') : tx === 'rollback';
+}
+
+/** The settings of a request, local to its transaction. */
+interface RequestSettings {
+  readonly role: string;
+  readonly searchPath: string;
+  readonly readOnly: boolean;
+  readonly timeoutMs: number;
+  /** The raw token; '' without one. */
+  readonly jwt: string;
+  /** A JSON object. */
+  readonly claims: string;
+  readonly method: string;
+  /** The path below the location, as PostgREST sees it. */
+  readonly path: string;
+  /** Path and query as the client sent them. */
+  readonly uri: string;
+  /** JSON objects of headers and cookies. */
+  readonly headers: string;
+  readonly cookies: string;
+}
+
+const NAMES = [
+  'role',
+  'search_path',
+  'transaction_read_only',
+  'statement_timeout',
+  'request.jwt',
+  'request.jwt.claims',
+  'request.method',
+  'request.path',
+  'request.uri',
+  'request.headers',
+  'request.cookies',
+];
+
+/** Which of the settings tell who asks and how; the others come from the configuration, the role and the schema. */
+export const SETTINGS_OF_CALLER = { from: NAMES.indexOf('request.jwt'), to: NAMES.length };
+
+/** Response settings that an earlier request may have left in the session. */
+const CLEARED = ['response.headers', 'response.status'];
+
+/**
+ * Builds the first statement of every request. Its text depends only on the names of `extra`, which the configuration has
+ * validated, and it sets every setting.
+ */
+function settingsWriter(
+  extra: readonly string[] = [],
+): (settings: RequestSettings, extraValues?: readonly string[]) => Statement {
+  const set = [...NAMES, ...extra].map((name, i) => `pg_catalog.set_config('${name}', $${i + 1}, true)`);
+  const cleared = CLEARED.map((name) => `pg_catalog.set_config('${name}', '', true)`);
+  // The values are not returned; volatile functions in the subquery run nevertheless.
+  const text = `select from (select ${[...set, ...cleared].join(', ')}) s`;
+  return (settings, extraValues = []) => ({
+    text,
+    values: [
+      settings.role,
+      settings.searchPath,
+      settings.readOnly ? 'on' : 'off',
+      String(settings.timeoutMs),
+      settings.jwt,
+      settings.claims,
+      settings.method,
+      settings.path,
+      settings.uri,
+      settings.headers,
+      settings.cookies,
+      ...extraValues,
+    ],
+  });
+}
+
+/** The value of `search_path` for schemas. */
+export function searchPath(schemas: readonly string[]): string {
+  return schemas.map(quoteIdentifier).join(', ');
+}
+
+/** The part of the settings that depends on the plan. Without a time zone the database's own applies. */
+interface SettingsOptions {
+  readonly identity: Identity;
+  readonly head: Pick<RequestHead, 'method' | 'schema' | 'resource'>;
+  readonly readOnly: boolean;
+  readonly timeZone?: string | undefined;
+  /** Overrides `dbrest_timeout`; 0 means none. */
+  readonly timeoutMs?: number | undefined;
+  /** Settings of the role. */
+  readonly roleSettings?: RoleSettings | undefined;
+  /** Present if others may get the response. */
+  readonly shared?: SharedView | undefined;
+}
+
+/** What the database sees of a request whose response others may get: nothing that may differ between them. */
+export interface SharedView {
+  /** Name, value, name, value … */
+  readonly headers: readonly string[];
+  readonly uri: string;
+}
+
+/** Compiles the settings statement of a location. Everything that depends only on the configuration is computed once. */
+function compileSettings(
+  { schemas, extraSearchPath, timeoutMs: usualTimeoutMs, settings = [] }: DbrestConfig,
+  requestId?: (x: Exchange) => string | undefined,
+): (x: Exchange, order: SettingsOptions) => Statement {
+  const paths = new Map(schemas.map((name) => [name, searchPath([...new Set([name, ...extraSearchPath])])]));
+  const names = [...settings.map(({ name }) => name), ...(requestId ? ['application_name'] : [])];
+  const given = settings.map(({ value }) => value);
+  const writersOf = compileWriters(names);
+  return (x, { identity, head, readOnly, timeZone, timeoutMs, roleSettings = NO_SETTINGS, shared }) => {
+    const { role, jwt, claims } = identity;
+    const { plain, zoned } = writersOf(roleSettings);
+    const all: RequestSettings = {
+      role,
+      searchPath: paths.get(head.schema) as string,
+      readOnly,
+      timeoutMs: timeoutMs ?? Math.min(usualTimeoutMs, roleSettings.timeoutMs ?? Infinity),
+      jwt,
+      claims,
+      // A response to GET is one to HEAD, too.
+      method: shared ? 'GET' : head.method,
+      path: pathOf(head.resource),
+      uri: shared?.uri ?? x.request.requestUri,
+      headers: headersJson(
+        shared?.headers ?? x.request.headers,
+        identity.rejected ? HIDDEN_WITH_TOKEN : HIDDEN,
+      ),
+      cookies: cookiesJson(shared && !shared.headers.includes('cookie') ? undefined : x.header('cookie')),
+    };
+    const values = requestId ? [...given, nameOf(requestId(x))] : given;
+    const extra = roleSettings.values.length === 0 ? values : [...roleSettings.values, ...values];
+    return timeZone === undefined ? plain(all, extra) : zoned(all, [...extra, timeZone]);
+  };
+}
+
+/** The `application_name` of a request. Text that is no id, whoever made it, does not get into the log of the database. */
+function nameOf(requestId = ''): string {
+  return /^[0-9a-f]{32}$/.test(requestId) ? `gw ${requestId}` : 'gw';
+}
+
+/** The path of a resource, wherever its location is: `/`, `/items`, `/rpc/add`. */
+function pathOf({ kind, name, isRoot }: Resource): string {
+  if (isRoot) return '/';
+  return kind === 'function' ? `/rpc/${name}` : `/${name}`;
+}
+
+const NO_SETTINGS: RoleSettings = { names: [], values: [] };
+
+type Writer = ReturnType<typeof settingsWriter>;
+
+/**
+ * Returns the statement writers for a role, cached by its settings. Later settings win: those of the role, the
+ * configuration, the time zone.
+ */
+function compileWriters(
+  names: readonly string[],
+): (ofRole: RoleSettings) => { readonly plain: Writer; readonly zoned: Writer } {
+  const writers = new WeakMap<RoleSettings, { readonly plain: Writer; readonly zoned: Writer }>();
+  return (ofRole) => {
+    const known = writers.get(ofRole);
+    if (known) return known;
+    const all = [...ofRole.names, ...names];
+    const made = { plain: settingsWriter(all), zoned: settingsWriter([...all, 'timezone']) };
+    writers.set(ofRole, made);
+    return made;
+  };
+}
+
+/** Headers that are not passed on; cookies have their own setting. */
+const HIDDEN: ReadonlySet<string> = new Set(['cookie']);
+const HIDDEN_WITH_TOKEN: ReadonlySet<string> = new Set([...HIDDEN, 'authorization']);
+
+/** The headers as a JSON object; repeated headers are joined. */
+function headersJson(headers: readonly string[], hidden: ReadonlySet<string>): string {
+  const byName = new Map<string, string>();
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    const before = byName.get(name);
+    if (!hidden.has(name)) byName.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return jsonObject(byName);
+}
+
+/** Concatenated by hand: building an object with new keys for every request is slow. */
+function jsonObject(members: ReadonlyMap<string, string>): string {
+  let json = '';
+  for (const [name, value] of members) {
+    json += `${json === '' ? '{' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  }
+  return json === '' ? '{}' : `${json}}`;
+}
+
+function cookiesJson(header: string | undefined): string {
+  if (header === undefined) return '{}';
+  const byName = new Map<string, string>();
+  for (const piece of header.split(';')) {
+    const [name, value = ''] = piece.trim().split(/=(.*)/s);
+    if (name) byName.set(name, value);
+  }
+  return jsonObject(byName);
 }
