@@ -24,7 +24,6 @@ export function exampleNames(): readonly string[] {
     .sort();
 }
 
-/** Returns the text of an example. */
 function exampleText(name: string): string {
   return readFileSync(join(directory(), name + SUFFIX), 'utf8');
 }

@@ -42,7 +42,6 @@ export class Heartbeat {
   readonly #streams = new Set<{ beat(): void }>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** The number of streams. */
   get size(): number {
     return this.#streams.size;
   }
@@ -86,7 +85,6 @@ export class Feed {
     this.ring = ring;
   }
 
-  /** The number of streams. */
   get size(): number {
     return this.#streams.size;
   }

@@ -23,7 +23,6 @@ import {
   UsageError,
 } from './settings.ts';
 
-/** Prints one line on standard error. */
 function say(line: string): void {
   process.stderr.write(`gw: ${line}\n`);
 }

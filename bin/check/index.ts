@@ -34,7 +34,6 @@ export function addChecking(gw: Command, finish: Finish): void {
   addWhy(gw, finish);
 }
 
-/** Adds `gw why`. */
 function addWhy(gw: Command, finish: Finish): void {
   gw.command('why [name]')
     .description('explain a rule of check, a directive or a variable')

@@ -181,7 +181,6 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
   }));
 }
 
-/** Returns the status as text. */
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations, pools, flags } = status;
   const lines = [

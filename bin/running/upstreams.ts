@@ -54,7 +54,6 @@ function findGroups({ address, ...options }: ControlOptions): ReadonlyMap<string
   return `gw: no location of ${loaded.name} serves "dynamic_upstreams_api"\n  name one with --address`;
 }
 
-/** Returns the API of one group. */
 function findGroup(name: string, options: ControlOptions): ControlTarget | string {
   const groups = findGroups(options);
   if (typeof groups === 'string') return groups;

@@ -30,7 +30,6 @@ function ruleNames(): readonly string[] {
   return rules.flatMap(({ id, slug }) => [id, slug]);
 }
 
-/** Returns the possible values of an argument. */
 function wordsOf({ path }: CommandFacts, value: ValueFacts): Completions {
   return value.choices ?? WORDS[path.join(' ')]?.() ?? kindOf(value);
 }

@@ -12,7 +12,6 @@ const TRANSITIONS = {
   help: 'Changes of what active checks say about a peer.',
 };
 
-/** The labels of a peer. */
 interface PeerNames {
   readonly upstream: string;
   readonly peer: string;

@@ -30,7 +30,7 @@ for (const { it, rules, expected } of cases) {
   });
 }
 
-test('a level with rules of its own does not inherit those above it', async (t) => {
+test('a level with its own rules does not inherit those of outer levels', async (t) => {
   const gw = await load(
     t,
     `server { deny all; location /in { ${served} } location /own { allow 10.0.0.1; ${served} } }`,

@@ -118,7 +118,7 @@ const rootless = [
   { it: 'a directory where a file is', path: '/file', missing: 'sites/file', reason: '20: Not a directory' },
 ];
 for (const { it, path, missing, reason = '2: No such file or directory' } of rootless)
-  test(`without ${it}, no log is made whose path a client chooses`, async (t) => {
+  test(`without ${it}, no log with a path of the client is created`, async (t) => {
     const gw = await load(
       t,
       `${FORMAT} open_log_file_cache max=10; error_log error.log;
@@ -142,10 +142,10 @@ for (const { it, path, missing, reason = '2: No such file or directory' } of roo
   });
 
 /**
- * A step such as `a1` writes line 1 to the log of `a`; `>a` renames that log: a file that was still open gets further lines under
- * its new name. The expected files are those of nginx 1.22.
+ * A step such as `a1` writes line 1 to the log of `a`; `>a` renames that log. A file that is still open gets further
+ * lines under its new name. The expected files are those of nginx 1.22.
  */
-test('open_log_file_cache keeps the names used last, those with too few lines as well, and opens those with enough', async (t) => {
+test('open_log_file_cache keeps the most recently used names, and keeps the files open that have enough lines', async (t) => {
   const gw = await load(
     t,
     `${FORMAT} open_log_file_cache max=3 min_uses=2 inactive=1h valid=1h;
@@ -177,14 +177,14 @@ const pipes = [
   { it: 'an error log', conf: 'error_log pipe info;' },
 ];
 for (const { it, conf } of pipes)
-  test(`a pipe that nobody reads in place of ${it} holds no request`, async (t) => {
+  test(`a pipe without a reader in place of ${it} does not block requests`, async (t) => {
     const gw = await load(t, 'server { return 200; }');
     rmSync(join(gw.dir, 'pipe'), { force: true });
     execFileSync('mkfifo', ['-m', '666', join(gw.dir, 'pipe')]);
     expect(
       await gw.reload(`server { ${conf} location / { return 200; } location /files/ { alias none/; } }`),
     ).toBe('done');
-    // More threads of libuv would wait than there are, and a pipe keeps 64 KB.
+    // More writes than libuv has threads, and more bytes than the 64 KB that a pipe keeps.
     for (let sent = 0; sent < 40; sent += 1)
       await gw.expect(`GET /files/?name=pipe&${'x'.repeat(4_000)}`, { status: 404 });
     gw.signal('SIGUSR1');

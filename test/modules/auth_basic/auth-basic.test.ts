@@ -101,7 +101,7 @@ test('fail2ban finds clients that guess passwords or exceed a limit', async (t) 
   for (const line of FAIL2BAN) await gw.waitForLog(line);
 });
 
-/** So many rounds that a request without a password is served before the check ends. */
+/** With so many rounds, a request without a password is served before the check ends. */
 const SLOW = '$6$rounds=200000$salt$x';
 
 test('passwords are checked while the worker serves, and checks beyond the queue get 503', async (t) => {

@@ -94,7 +94,7 @@ test('any text as a stored password neither makes the check fail nor accepts a w
   );
 });
 
-test('a slow form is computed once for simultaneous checks, and not again after it was right', async () => {
+test('a slow hash is computed once for simultaneous checks, and not again after a success', async () => {
   let computed = 0;
   const verifier = new Verifier({
     ...LIBRARIES,
@@ -131,7 +131,7 @@ test('the number of waiting checks is bounded', async () => {
   expect(await verifier.verify(Buffer.from('one more'), '$2y$')).toBe('right');
 });
 
-test('only so many checks run in the thread pool at a time, in the order of their start', async () => {
+test('a limited number of checks run in the thread pool at a time, in the order of their start', async () => {
   const running: number[] = [];
   const finish = new Map<number, (how: 'well' | 'badly') => void>();
   const act = atMost(2, (n: number) => {

@@ -17,7 +17,7 @@ test('a location that is its own auth_request does not loop', async (t) => {
     t,
     'server { error_page 404 = @in; auth_request /a; location @in { return 200 in; } location / { } }',
   );
-  // A subrequest is not authorised again: its request was.
+  // A subrequest is not authorised again, because its request was.
   await gw.expect('GET /a', { status: 200, body: 'in' });
 });
 

@@ -7,13 +7,13 @@ import { type Origin, startOrigin } from '../proxy/cache/origin.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Each test has caches of its own: their content outlives a reload. */
+/** Each test has its own caches, whose content is kept across reloads. */
 let nth = 0;
 
 interface Purging {
   readonly gw: Gateway;
   readonly origin: Origin;
-  /** Requests a page and gives what the cache had for it. */
+  /** Requests a page and returns its cache status. */
   status(path: string): Promise<string>;
   /** Requests pages until they are stored: a client may have a response before that. */
   store(...paths: readonly string[]): Promise<void>;
@@ -21,7 +21,7 @@ interface Purging {
   purge(body: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>;
 }
 
-/** `ZONE` and `PORT` stand for the names of the test. */
+/** `ZONE` and `PORT` are replaced by those of the test. */
 function confOf(zone: string, { port }: Origin, { directives, http, more }: Record<string, string>): string {
   const text = `${http} proxy_cache_path ZONE keys_zone=ZONE:1m; proxy_cache_path ZONEb keys_zone=ZONEb:1m;
      server {
@@ -67,7 +67,7 @@ async function begin(t: Owner, directives = '', { http = '', more = '' } = {}): 
   };
 }
 
-test('keys are removed for all workers before the response, which tells what was there', async (t) => {
+test('keys are removed in all workers before the response, which counts the removed entries', async (t) => {
   const { gw, purge, status, store } = await begin(t);
   await store('/a', '/b');
   const { status: code, body } = await purge({ targets: ['/a', '/none'] });
@@ -94,11 +94,11 @@ test('keys are removed for all workers before the response, which tells what was
 
 const matches = [
   { it: 'a prefix', conf: 'cache_purge_match prefix;', target: '/a', purged: ['/a', '/a/b'] },
-  { it: 'a prefix of nothing', conf: 'cache_purge_match prefix;', target: '/x', purged: [] },
+  { it: 'a prefix without matches', conf: 'cache_purge_match prefix;', target: '/x', purged: [] },
   { it: 'a tag', conf: 'cache_purge_match tag;', target: 'page-a/b', purged: ['/a/b'] },
-  { it: 'a tag of all', conf: 'cache_purge_match tag;', target: 'all', purged: ['/a', '/a/b', '/c'] },
+  { it: 'a tag of all caches', conf: 'cache_purge_match tag;', target: 'all', purged: ['/a', '/a/b', '/c'] },
   {
-    it: 'everything, if that is allowed',
+    it: 'everything, if allowed',
     conf: 'cache_purge_match prefix; cache_purge_allow_all on;',
     target: '',
     purged: ['/a', '/a/b', '/c'],
@@ -153,7 +153,7 @@ test('many targets are removed at once, each counted by itself, and their files 
   expect(body).toMatchObject({ requested: 40, purged: 20, missing: 20, results });
 });
 
-test('what is named twice counts once, where it stands first', async (t) => {
+test('a response that several targets name counts once, for the first', async (t) => {
   const { purge, store } = await begin(t);
   await store('/a');
   const { body } = await purge({ targets: ['/none', '/a', '/a', '/none'] });
@@ -327,7 +327,7 @@ async function eventsOf(gw: Gateway): Promise<readonly { type: string; payload: 
   return events.map(({ type, payload }) => ({ type, payload: JSON.parse(payload) as unknown }));
 }
 
-test('each target that removed something is an event, and the response tells what became of them', async (t) => {
+test('each target that removed something is an event, and the response counts the events', async (t) => {
   const { gw, purge, store } = await begin(t, EVENTS, { more: BUS });
   await store('/a', '/b', '/c');
   const { body } = await purge({ targets: ['/a', '/none', '/b', '/c'] });
@@ -352,7 +352,7 @@ test('in the mode "summary" a request is one event', async (t) => {
   ]);
 });
 
-test('the event of a long target has its beginning', async (t) => {
+test('the event of a long target has only its beginning', async (t) => {
   const { gw, origin, purge, store } = await begin(t, EVENTS, { more: BUS });
   origin.respond = (_request, response) => response.setHeader('Cache-Control', 'max-age=3600').end();
   const path = `/${'%C3%A4"'.repeat(300).replaceAll('"', '%22')}`;
@@ -365,7 +365,7 @@ test('the event of a long target has its beginning', async (t) => {
   expect(target.startsWith(shown)).toBe(true);
 });
 
-test('cache_tags_purge shows the tags, and removes what has one', async (t) => {
+test('cache_tags_purge shows the tags, and removes the responses with one', async (t) => {
   const { gw, status, store } = await begin(t);
   await store('/a', '/b');
   const shown = JSON.parse((await gw.fetch('/tags')).body) as { tags: { tag: string; uris: number }[] };

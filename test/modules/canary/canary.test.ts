@@ -3,7 +3,7 @@ import { oneGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-/** `map` sees what the location of the request decides. */
+/** A `map` of the decision in the location of the request. */
 const MAP = 'map $ngz_canary $side { 1 canary; default stable; }';
 
 const cases = [
@@ -49,7 +49,7 @@ for (const { it, conf, headers, side } of cases) {
   });
 }
 
-test('a location decides anew what the server has decided', async (t) => {
+test('a location replaces the decision of the server', async (t) => {
   const gw = await load(
     t,
     `server { canary_percentage 100; canary_header X-Canary yes;
@@ -60,7 +60,7 @@ test('a location decides anew what the server has decided', async (t) => {
   await gw.expect('GET /none', { body: '1' }, { headers: { 'x-canary': 'yes' } });
 });
 
-test('of many requests about as many go to the canary as its percentage says, each of them wholly', async (t) => {
+test('about the configured percentage of many requests goes to the canary, each as a whole', async (t) => {
   const gw = await load(
     t,
     'server { location / { canary_percentage 30; return 200 "$ngz_canary$ngz_canary$ngz_canary"; } }',

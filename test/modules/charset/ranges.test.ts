@@ -8,7 +8,7 @@ const SCRIPTS = readScripts(
   String.raw`named: "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Accel-Charset: one\r\nAccept-Ranges: bytes\r\nCache-Control: max-age=60\r\nContent-Length: 10\r\n\r\nabcabcabca"`,
 );
 
-/** Responses of ten bytes, whose letters become others: from a file, and from a cache. */
+/** Serves responses of ten bytes, whose letters are recoded: from a file, and from a cache. */
 async function start(t: Owner): Promise<Gateway> {
   const upstream = await startScriptedUpstream(t, SCRIPTS);
   return load(
@@ -30,7 +30,7 @@ const cases = [
 ];
 
 for (const { it, path, size, first } of cases) {
-  test(`several ranges of ${it} are recoded, but not what stands between them`, async (t) => {
+  test(`several ranges of ${it} are recoded, but not the text between them`, async (t) => {
     const gw = await start(t);
     await gw.fetch(path);
     const last = `${size - 3}-${size - 1}`;

@@ -6,7 +6,7 @@ import { startPeer, type TestPeer } from '../../harness/peer.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Responds with the status in its path, and `/wait` when it is let go. */
+/** Responds with the status in the path, and to `/wait` after a call of `letGo`. */
 async function startStatusPeer(t: Owner): Promise<TestPeer & { readonly letGo: () => void }> {
   const waiting: (() => void)[] = [];
   const peer = await startPeer(t, 'peer', (request, response) => {
@@ -22,7 +22,7 @@ async function statuses(gw: Gateway, paths: readonly string[]): Promise<readonly
   return found;
 }
 
-/** A location of its own for each test, since a circuit outlives a reload. */
+/** A separate location for each test, since a circuit is kept across reloads. */
 const conf = (name: string, port: number, more = ''): string =>
   `server { server_name ${name}; location / { circuit_breaker_threshold 2; circuit_breaker_timeout 10m;
      proxy_pass http://127.0.0.1:${port}; ${more} } }`;
@@ -42,7 +42,7 @@ const cases = [
     asked: 4,
   },
   {
-    it: 'counts a try that another peer makes up for as a success',
+    it: 'counts a failed try as a success if another peer serves the request',
     more: 'proxy_next_upstream error timeout http_500;',
     paths: ['500', '404', '500', '404'],
     statuses: [500, 404, 500, 404],
@@ -76,17 +76,17 @@ test('a circuit counts an upstream that does not respond, and responses of its o
   for (const status of [500, 500, 503]) await gw.expect('GET /', { status }, own);
 });
 
-test('a circuit counts what an error page of another location hides', async (t) => {
+test('a circuit counts failures that an error page of another location hides', async (t) => {
   const peer = await startStatusPeer(t);
   const more =
     'proxy_intercept_errors on; error_page 500 =200 /page; location /page { circuit_breaker_threshold 9; return 200; }';
   const gw = await load(t, conf('hidden', peer.port, more));
   expect(await statuses(gw, ['/500', '/500'])).toEqual([200, 200]);
-  // The circuit learns of it when the request has ended.
+  // The circuit records the outcome when the request has ended.
   await expect.poll(async () => (await gw.fetch('/500')).status).toBe(503);
 });
 
-test('an open circuit is half open after its time, closes after successes, and opens anew after a failure', async (t) => {
+test('an open circuit is half open after its time, closes after successes, and opens again after a failure', async (t) => {
   const peer = await startStatusPeer(t);
   const gw = await load(
     t,
@@ -110,7 +110,7 @@ test('an open circuit is half open after its time, closes after successes, and o
   await gw.waitForLog(/\[notice\] .*the circuit of location "\/" is closed/);
 });
 
-/** Opens a circuit that is half open at once, and whose trials then have ten minutes. */
+/** Opens a circuit that is half open at once; its trials then have ten minutes. */
 async function startHalfOpen(
   t: Owner,
   more = '',
@@ -144,7 +144,7 @@ test('a half open circuit lets one request through at a time, over all workers a
   await expect.poll(async () => (await gw.fetch('/200')).status).toBe(200);
 });
 
-test('a trial whose client leaves decides nothing, and lets the next one through', async (t) => {
+test('a trial whose client leaves has no effect, and the next one is admitted', async (t) => {
   const { gw, peer } = await startHalfOpen(t);
   const client = await gw.connect();
   client.write('GET /wait HTTP/1.1\r\nHost: half\r\n\r\n');

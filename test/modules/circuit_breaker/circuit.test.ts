@@ -4,7 +4,7 @@ import { createZone, openRequestRates } from '../../../src/zone/index.ts';
 
 const LIMITS = { failures: 2, successes: 2, timeoutMs: 100 };
 
-/** A circuit of two workers with a clock of its own. */
+/** A circuit of two workers with a separate clock. */
 function circuits() {
   const zone = createZone({ name: 'c', kind: 'request limit', sizeBytes: 32_768, key: 'c' });
   const clock = { nowMs: 1000 };
@@ -47,7 +47,7 @@ const cases: readonly { it: string; steps: readonly (readonly [number, Outcome, 
     ],
   },
   {
-    it: 'opens anew after one failure, and forgets the successes before it',
+    it: 'opens again after one failure, and forgets the successes before it',
     steps: [
       [0, 'failure', 'closed'],
       [0, 'failure', 'open'],
@@ -71,7 +71,7 @@ for (const { it, steps } of cases) {
   });
 }
 
-test('one request at a time is a trial, and one whose end nobody learns keeps others out for the time of the circuit', () => {
+test('one request at a time is a trial, and a trial without an outcome blocks others for the time of the circuit', () => {
   const { one, two, clock, changes, settle } = circuits();
   for (let n = 0; n < 2; n++) settle(one.admit(), 'failure');
   clock.nowMs += 100;
@@ -86,7 +86,7 @@ test('one request at a time is a trial, and one whose end nobody learns keeps ot
   expect(changes).toEqual(['open', 'closed']);
 });
 
-test('a request from before the circuit opened decides nothing when it ends', () => {
+test('a request from before the circuit opened has no effect when it ends', () => {
   const { one, clock, changes, settle } = circuits();
   const late = [one.admit(), one.admit()];
   for (let n = 0; n < 2; n++) settle(one.admit(), 'failure');

@@ -53,7 +53,7 @@ test('health gives 503 while the gateway drains', async (t) => {
   await ask(1);
   gw.signal('SIGQUIT');
   await gw.waitForLog(/gracefully shutting down/);
-  // A worker learns of the stop a moment later, and its last responses close their connections.
+  // Workers notice the stop a moment later; their last responses close the connections.
   let responses = '';
   for (let nth = 2; !responses.includes('HTTP/1.1 503'); nth++) responses = await ask(nth);
   expect(responses).toMatch(/HTTP\/1\.1 503 [^]*\{"status":"error","message":"draining"\}$/);

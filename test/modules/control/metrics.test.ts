@@ -29,7 +29,7 @@ for (const workers of [1, 2, 4]) {
   });
 }
 
-test('counts go on after a reload, also for a location that was removed and added again', async (t) => {
+test('counts continue after a reload, also for a location that was removed and added again', async (t) => {
   const conf = (more: string) =>
     `server { server_name shop; ${METRICS} location /a { return 200 ok; } ${more} }`;
   const gw = await startGateway(t, conf('location /b { return 404; }'), { workers: 2 });
@@ -67,7 +67,7 @@ test('requests of workers that a reload adds are counted', async (t) => {
   });
 });
 
-test('the counts of a crashed worker stay, its gauges go, and it is counted as replaced', async (t) => {
+test('the counts of a crashed worker are kept, its gauges are removed, and it is counted as replaced', async (t) => {
   const gw = await startGateway(t, `server { ${METRICS} location /a { return 200 ok; } }`, {
     ...SABOTAGED,
     workers: 2,
@@ -80,7 +80,7 @@ test('the counts of a crashed worker stay, its gauges go, and it is counted as r
   sabotage(gw, 'throw');
   const [, crashed] = await gw.waitForLog(/worker (\d+) was started again as worker/);
   for (const connection of open) connection.destroy();
-  // A worker that leaves closes its port, and with it the connections that it has not accepted yet.
+  // A worker that ends closes its port and the connections that it has not accepted yet.
   const heap = `gw_worker_heap_bytes{worker="${crashed}"}`;
   await eventually(gw, (now) => expect(now.has(heap)).toBe(false));
   await ask(gw, 5);

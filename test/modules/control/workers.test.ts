@@ -15,7 +15,7 @@ test('a change in one worker shows in all of them at once', async (t) => {
   for (let round = 0; round < 20; round++) {
     const enabled = round % 2 === 0;
     await gw.fetch(`/runtime/flag/set?name=new&enabled=${enabled}&rollout_pct=${round % 2 === 0 ? 100 : 7}`);
-    // Each call is a connection of its own, which the kernel gives to any worker.
+    // Each call opens a new connection, which the kernel gives to any worker.
     const responses = await Promise.all(Array.from({ length: 16 }, () => gw.fetch('/runtime/flag?name=new')));
     for (const { body } of responses) {
       expect(JSON.parse(body)).toMatchObject({

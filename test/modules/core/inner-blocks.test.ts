@@ -4,7 +4,7 @@ import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { MODULES } from '../../../src/modules/index.ts';
 
-/** Directives that serve a location, and what a POST to it gets. */
+/** Directives that serve a location, and the response to a POST. */
 const SERVED = [
   { by: 'dbrest_pass', serve: 'dbrest_pass $dsn; dbrest_anon_role anon;', path: 'items', status: 201 },
   { by: 'kv_pass', serve: 'kv_pass embedded; kv_command set; kv_key k;', path: '', status: 200 },
@@ -57,15 +57,15 @@ for (const { by, path, status } of SERVED) {
       })
     ).status;
 
-  test(`${by} serves the methods that a limit_except lets pass, and no others`, async () => {
+  test(`${by} serves the methods that a limit_except allows, and no others`, async () => {
     expect([await post('limited'), await post('denied')]).toEqual([status, 403]);
   });
 
-  test(`${by} serves the requests of an if that names nothing else to serve them`, async () => {
+  test(`${by} serves the requests of an if without another handler`, async () => {
     expect(await post('condition')).toBe(status);
   });
 
-  test(`${by} is replaced by what an if names`, async () => {
+  test(`${by} is replaced by the handler of an if`, async () => {
     expect(await post('other')).toBe(502);
   });
 }

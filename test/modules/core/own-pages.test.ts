@@ -8,7 +8,7 @@ for (const [status, closes] of [
   [400, true],
   [403, false],
   [404, false],
-  // uWebSockets.js reads and drops the rest of the body instead.
+  // uWebSockets.js reads and drops the rest of the body.
   [413, ON_NODE_ENGINE],
   [414, true],
   [497, true],

@@ -15,7 +15,7 @@ const refused: readonly { it: string; status: number; sent: string }[] = [
   },
   { it: 'never complete', status: 408, sent: `${HEAD}Content-Length: 5\r\n\r\nab` },
 ];
-// uWebSockets.js responds to these itself.
+// uWebSockets.js itself responds to these requests.
 const broken: typeof refused = [
   { it: 'broken from its start', status: 400, sent: `${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n` },
 ];

@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
-/** The value of each variable for the request below; those that depend on the response are read from a log. */
+/** The value of each variable for the request below. Variables that depend on the response are read from a log. */
 const inBody: Readonly<Record<string, string | RegExp>> = {
   args: 'a=1&b=two%20words',
   query_string: 'a=1&b=two%20words',

@@ -62,13 +62,13 @@ const patch = writing('PATCH');
 
 const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
 
-/** Which peers serve the next requests. */
+/** Returns the peers that serve the next requests. */
 async function served(gw: Gateway, count = 12): Promise<string> {
   const bodies = await Promise.all(Array.from({ length: count }, () => gw.fetch('/')));
   return [...new Set(bodies.map(({ body }) => body))].toSorted((a, b) => a.localeCompare(b)).join('');
 }
 
-test('a group shows its peers with all they may be set to, and their state', async (t) => {
+test('a group shows its peers with all their settings, and their state', async (t) => {
   const [a] = await startPeers(t, 'a');
   const servers = `server ${a?.address} weight=3 route=r1 slow_start=30s; server 127.0.0.1:1 down backup;`;
   const gw = await load(t, confOf(servers));
@@ -109,7 +109,7 @@ test('a group shows its peers with all they may be set to, and their state', asy
   });
 });
 
-test('PUT replaces the peers, for all workers when its response leaves', async (t) => {
+test('PUT replaces the peers in all workers before its response', async (t) => {
   const [a, b, c] = await startPeers(t, 'abc');
   const gw = await load(t, confOf(`server ${a?.address};`));
   expect(await served(gw)).toBe('a');
@@ -160,7 +160,7 @@ test('PATCH adds, removes and replaces peers and keeps the order of the others',
   expect((await patch(gw, weight)).json).toMatchObject({ ...weighed, changed: false });
 });
 
-test('a drained peer gets no new request, keeps its place in another set, and comes back', async (t) => {
+test('a drained peer gets no new request, stays drained in another set, and can be undrained', async (t) => {
   const [a, b] = await startPeers(t, 'ab');
   const gw = await load(t, confOf([a, b].map((peer) => `server ${peer?.address};`).join(' ')));
   const drained = await patch(gw, { drain: a?.address });
@@ -177,7 +177,7 @@ test('a drained peer gets no new request, keeps its place in another set, and co
   expect(await served(gw, 20)).toBe('ab');
 });
 
-test('a replacement that changes nothing leaves the servers of the configuration alone', async (t) => {
+test('a replacement that changes nothing keeps the servers of the configuration', async (t) => {
   const gw = await load(t, confOf(`server ${A} weight=3; server ${B} max_fails=4;`));
   const replace = [{ current: A, address: A, weight: 3 }];
   const same = { changed: false, added: 0, removed: 0, generation: 0, peer_count: 2 };
@@ -187,7 +187,7 @@ test('a replacement that changes nothing leaves the servers of the configuration
   expect((await patch(gw, moved)).json).toMatchObject(counts);
 });
 
-test('the only peer can be drained, which the log tells', async (t) => {
+test('the only peer can be drained, which is logged', async (t) => {
   const [a] = await startPeers(t, 'a');
   const gw = await load(t, confOf(`server ${a?.address};`));
   const drained = await patch(gw, { drain: a?.address });
@@ -198,7 +198,7 @@ test('the only peer can be drained, which the log tells', async (t) => {
   await gw.expect('GET /', { status: 200 });
 });
 
-test('a success takes the code of the last failure back', async (t) => {
+test('a success clears the code of the last failure', async (t) => {
   const gw = await load(t, confOf(`server ${A};`));
   const good = { peers: [{ address: B }] };
   for (const change of [good, good, { peers: [{ address: A }] }]) {
@@ -266,7 +266,7 @@ const refusals = [
     error: 'peers[0].down must be true or false',
   },
   {
-    it: 'has a time without sense',
+    it: 'has an invalid time',
     body: peer({ fail_timeout: 'soon' }),
     status: 400,
     error: 'peers[0].fail_timeout must be a time such as "10s"',
@@ -420,7 +420,7 @@ test('the longest peers fit', async (t) => {
   expect((await show(gw)).peers).toHaveLength(256);
 });
 
-test('each change is told once, with its numbers', async (t) => {
+test('each change is published once, with its numbers', async (t) => {
   const gw = await load(t, confOf(`server ${A} max_fails=7;`, { api: EVENTS }));
   const { newest_generation: before } = JSON.parse((await gw.fetch('/events')).body) as {
     newest_generation: number;
@@ -455,7 +455,7 @@ test('the set outlives a reload, unless the servers of the configuration change'
   expect(await show(gw)).toMatchObject({ generation: 0 });
 });
 
-test('metrics tell the generation of a set and the state of each peer', async (t) => {
+test('metrics show the generation of a set and the state of each peer', async (t) => {
   const [a, b] = await startPeers(t, 'ab');
   const more = 'location = /metrics { control_api metrics; }';
   const gw = await load(t, confOf(`server ${a?.address} max_fails=5;`, { more }));
@@ -487,7 +487,7 @@ test('under changes of the set no request fails, and none reaches a peer that is
     const before = first?.requests.length;
     const open = first?.open();
     await served(gw, 8);
-    // Requests that were under way when it began to drain may still have arrived.
+    // Requests that were pending when the peer began to drain may still have arrived.
     expect((first?.requests.length ?? 0) - (before ?? 0)).toBeLessThanOrEqual(Math.max(8, open ?? 0));
     await patch(gw, { undrain: first?.address });
   }

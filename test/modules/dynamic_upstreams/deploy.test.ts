@@ -10,7 +10,7 @@ const gw = firstAsProgram();
 
 interface NamedPeer extends TestPeer {
   readonly address: string;
-  /** What it responds with. */
+  /** The body of its responses. */
   name: string;
 }
 
@@ -98,7 +98,7 @@ interface Shown {
   readonly peers: readonly { readonly address: string; readonly active_requests: number }[];
 }
 
-/** The peers that may serve a request, as each change leaves them. */
+/** The peers that may serve a request after each change. */
 class Generations {
   readonly #sets: string[][] = [];
   #confirmed = 0;
@@ -107,7 +107,7 @@ class Generations {
     this.#sets.push([...first]);
   }
 
-  /** Makes a change; until its response has come, both sets may serve. */
+  /** Makes a change; until its response, peers of both sets may serve. */
   async change(next: readonly string[], act: () => Promise<unknown>): Promise<void> {
     this.#sets.push([...next]);
     await act();
@@ -118,7 +118,7 @@ class Generations {
     return this.#sets.at(-1) ?? [];
   }
 
-  /** Begins a request. Returns the function that tells, at its end, whether it may have got this peer. */
+  /** Begins a request. Returns the function that tells at its end whether this peer may have served it. */
   begin(): (name: string) => boolean {
     const from = this.#confirmed;
     return (name) => this.#sets.slice(from).some((set) => set.includes(name));
@@ -171,7 +171,7 @@ test(
   },
 );
 
-/** Sends a change that has to succeed. */
+/** Returns the function that sends a change, which has to succeed. */
 function writerOf(gateway: Gateway): (method: string, change: object) => Promise<void> {
   return async (method, change) => {
     const headers = { 'Content-Type': 'application/json' };

@@ -47,7 +47,7 @@ const journalOf = (more: object): string =>
     ...more,
   });
 
-test('a link that waits where the journal is written is not followed', async (t) => {
+test('a link in place of the temporary file of a journal is not followed', async (t) => {
   const gw = await load(t, confOf(SERVERS), { 'state/none': '', victim: 'untouched' });
   const pid = gw.pid;
   for (const worker of [1, 2]) symlinkSync('../victim', join(gw.dir, `state/app.json.${pid}.${worker}.new`));
@@ -56,7 +56,7 @@ test('a link that waits where the journal is written is not followed', async (t)
   expect(readFileSync(join(gw.dir, 'victim'), 'utf8')).toBe('untouched');
 });
 
-test('the journal holds the set when the response has left, readable by its owner only', async (t) => {
+test('the journal has the set before the response, readable by its owner only', async (t) => {
   const gw = await load(t, confOf(SERVERS), { 'state/none': '' });
   await put(gw, PEERS);
   const journal = JSON.parse(readFileSync(join(gw.dir, 'state/app.json'), 'utf8')) as Record<string, unknown>;
@@ -74,7 +74,7 @@ test('a journal of another program, without the servers of the configuration, is
   expect(shown.peers.map(({ state }) => state)).toEqual(['up', 'draining']);
 });
 
-test('a journal that belongs to other servers of the configuration does not count', async (t) => {
+test('a journal that belongs to other servers of the configuration is not used', async (t) => {
   const files = { 'state/app.json': journalOf({ configured: 'other' }) };
   const gw = await load(t, confOf(`${SERVERS} server 10.0.0.3:80;`), files);
   expect(await show(gw)).toMatchObject({ generation: 0, restored_from_journal: false });
@@ -94,7 +94,7 @@ const damages = [
 ] as const;
 
 for (const [nth, { text, reason }] of damages.entries()) {
-  test(`a damaged journal leaves the servers of the configuration, and its fault is told: ${reason}`, async (t) => {
+  test(`a damaged journal keeps the servers of the configuration and is reported: ${reason}`, async (t) => {
     const gw = await load(t, confOf(SERVERS), { 'state/app.json': text });
     const from = gw.errorLog().length;
     expect(await gw.reload(confOf(`${SERVERS} server 10.0.2.${nth}:80;`))).toBe('done');
@@ -108,7 +108,7 @@ for (const [nth, { text, reason }] of damages.entries()) {
   });
 }
 
-test('a journal that cannot be written costs no change, and is told and counted', async (t) => {
+test('changes succeed if the journal cannot be written, which is logged and counted', async (t) => {
   const gw = await load(
     t,
     confOf(`${SERVERS} server 10.0.0.4:80;`).replace('state/app.json', 'state/none/app.json'),

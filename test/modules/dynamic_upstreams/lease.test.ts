@@ -16,7 +16,7 @@ function openMembership(): Membership {
   return new Membership(new SharedText(zone, 1), 8, { configured, isUnhealthy: () => false });
 }
 
-/** A source that says nothing twice, as one with an ETag does. */
+/** A source that gives the same peers only once, like a source with an ETag. */
 function onceTold(members: readonly Member[], asked: () => void): Source {
   let left: readonly Member[] | undefined = members;
   return {
@@ -31,14 +31,14 @@ function onceTold(members: readonly Member[], asked: () => void): Source {
 
 const log = { write: () => undefined };
 
-/** What a refresh needs of its worker. */
+/** The part of a worker that a refresh uses. */
 const worker = {
   metrics: aloneCounters(),
   log,
   retiring: new AbortController().signal,
 };
 
-test('a gateway that comes to ask again takes what the source has, also if it has been told that before', async (t) => {
+test('a gateway that asks again gets all peers of the source, also if they have not changed', async (t) => {
   const membership = openMembership();
   const target = { target: 'app', source: 'http', membership };
   const changes = new GroupChanges(target, { journal: undefined, publish: () => undefined, log });

@@ -10,7 +10,7 @@ const load = oneGateway({ workers: 2 });
 const SOON = { timeout: 15_000, interval: 20 };
 const KEY = 'gw:app';
 
-/** Each test has a server of its own in the block: members that a former test has left do not count. */
+/** Each test has another server in the block, so that members of earlier tests are not used. */
 let used = 0;
 let stores = 1;
 
@@ -49,7 +49,7 @@ interface Events {
 const events = async (gw: Gateway, since = 0): Promise<Events> =>
   JSON.parse((await gw.fetch(`/events?since=${since}`)).body) as Events;
 
-/** The number of failures that the metrics tell. */
+/** Returns the number of failures in the metrics. */
 async function failures(gw: Gateway): Promise<number> {
   const { body } = await gw.fetch('/metrics');
   const [, count = '0'] =
@@ -62,7 +62,7 @@ async function loadWith(t: TestContext, store: TestRedis): Promise<Gateway> {
   return load(t, confOf(`${store.host}:${store.port}`));
 }
 
-test('the peers of a key are there before the first request, and follow the key', async (t) => {
+test('the peers of a key are known before the first request, and follow the key', async (t) => {
   const store = await redis();
   const gw = await loadWith(t, store);
   expect(await show(gw)).toMatchObject({ source: 'redis', writable: false });
@@ -71,7 +71,7 @@ test('the peers of a key are there before the first request, and follow the key'
   await expect.poll(() => addresses(gw), SOON).toBe('10.1.0.2:80 10.1.0.3:80');
 });
 
-/** What the log tells of the source, in order. */
+/** Returns the log lines about the source, in order. */
 const told = (gw: Gateway): readonly string[] =>
   [...gw.errorLog().matchAll(/source "redis" of upstream "app": .*/g)].map(([line]) => line);
 
@@ -130,13 +130,13 @@ const broken: readonly Failure[] = [
 ];
 
 for (const { it, code, says, breaks, mends } of broken) {
-  test(`${it} leaves the last good set and is told once`, { timeout: 30_000 }, async (t) => {
-    // One that a case stops does not serve the other cases.
+  test(`${it} keeps the last good set and is logged once`, { timeout: 30_000 }, async (t) => {
+    // A server that a case stops is not shared with other cases.
     const store = await (mends ? redis('--databases', String(++stores)) : redis());
     const gw = await loadWith(t, store);
     const { newest_generation: since } = await events(gw);
     await breaks(store);
-    // A read that was under way when the store went fails in a way of its own, which is told as well.
+    // A read that was pending when the store ended may log another failure first.
     await expect.poll(() => told(gw).at(-1), SOON).toMatch(says);
     await expect.poll(async () => (await show(gw)).last_error_code, SOON).toBe(code);
     const failed = await failures(gw);
@@ -153,7 +153,7 @@ for (const { it, code, says, breaks, mends } of broken) {
   });
 }
 
-test('after a reload the same worker asks, and tells once what fails', async (t) => {
+test('after a reload the same worker asks, and logs a failure once', async (t) => {
   const store = await redis();
   await store.client.set(KEY, listOf());
   const conf = confOf(`${store.host}:${store.port}`);
@@ -167,7 +167,7 @@ test('after a reload the same worker asks, and tells once what fails', async (t)
   }
 });
 
-test('dynamic_upstreams_empty accept lets a key that is gone empty the group', async (t) => {
+test('with dynamic_upstreams_empty accept, a deleted key empties the group', async (t) => {
   const store = await redis();
   await store.client.set(KEY, listOf('10.1.0.1:80'));
   const conf = confOf(`127.0.0.1:${store.port}`).replace(
@@ -207,8 +207,8 @@ const replies = [
   { it: 'breaks off', reply: '$100\r\n{"pe', ends: true, says: /connection closed/ },
   { it: 'stops in the middle', reply: '$100\r\n{"pe', ends: false, says: /it took too long/ },
   { it: 'is a number', reply: ':5\r\n', ends: false, says: /the reply is no string/ },
-  { it: 'is none', reply: 'HTTP/1.1 200 OK\r\n\r\n', ends: false, says: /reply/ },
-  { it: 'says that it will be long', reply: '$2000000000\r\n', ends: false, says: /exceeds/ },
+  { it: 'is not RESP', reply: 'HTTP/1.1 200 OK\r\n\r\n', ends: false, says: /reply/ },
+  { it: 'announces a great length', reply: '$2000000000\r\n', ends: false, says: /exceeds/ },
 ] as const;
 
 for (const { it, reply, ends, says } of replies) {
@@ -224,7 +224,7 @@ for (const { it, reply, ends, says } of replies) {
     });
     await once(store.listen(0, '127.0.0.1'), 'listening');
     t.onTestFinished(() => void store.close());
-    // A reload by hand keeps the log, which has the first failure already.
+    // The log of the first failure is kept across this reload.
     const conf = confOf(`127.0.0.1:${(store.address() as AddressInfo).port}`);
     const gw = await load(t, '');
     expect(await gw.reload(conf.replace('refresh 50;', 'refresh 1h;'))).toBe('done');

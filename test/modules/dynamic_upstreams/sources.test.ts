@@ -8,7 +8,7 @@ import { startPeer } from '../../harness/peer.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Each test has a server of its own in the block: members that a former test has left do not count. */
+/** Each test has another server in the block, so that members of earlier tests are not used. */
 let used = 0;
 
 const confOf = (directives: string, block = ''): string =>
@@ -84,7 +84,7 @@ const text =
     response.end(body);
   };
 
-test('the peers of a file are there before the first request, and follow the file', async (t) => {
+test('the peers of a file are known before the first request, and follow the file', async (t) => {
   const gw = await load(t, confOf('dynamic_upstreams_source_file peers.json;'), {
     'peers.json': listOf('10.1.0.1:80', { address: '10.1.0.2:80', weight: 3 }),
   });
@@ -97,7 +97,7 @@ test('the peers of a file are there before the first request, and follow the fil
   await expect.poll(() => addresses(gw), SOON).toBe('10.1.0.3:80');
 });
 
-test('a source that gives what is known makes no new generation and no event', async (t) => {
+test('a source that gives the same peers makes no new generation and no event', async (t) => {
   const { url, peer } = await startSource(t, text(listOf('10.1.0.1:80')));
   const gw = await load(t, confOf(`dynamic_upstreams_source http; dynamic_upstreams_http ${url}/peers;`));
   const { generation } = await show(gw);
@@ -128,7 +128,7 @@ const failures: readonly { readonly it: string; readonly respond: Respond; reado
 ];
 
 for (const { it, respond, code } of failures) {
-  test(`${it} leaves the last good set and is told once`, async (t) => {
+  test(`${it} keeps the last good set and is logged once`, async (t) => {
     const { source, url, peer } = await startSource(t, text(listOf('10.1.0.1:80')));
     const gw = await load(t, confOf(`dynamic_upstreams_source http; dynamic_upstreams_http ${url};`));
     const since = await newest(gw);
@@ -153,7 +153,7 @@ test('a source that does not respond is given up after five seconds', { timeout:
   expect(await addresses(gw)).toBe('10.1.0.1:80');
 });
 
-test('dynamic_upstreams_empty accept lets an empty list empty the group', async (t) => {
+test('with dynamic_upstreams_empty accept, an empty list empties the group', async (t) => {
   const { source, url } = await startSource(t, text(listOf('10.1.0.1:80')));
   const directives = `dynamic_upstreams_source http; dynamic_upstreams_http ${url}; dynamic_upstreams_empty accept;`;
   const gw = await load(t, confOf(directives));
@@ -264,7 +264,7 @@ const faultyFiles = [
 ];
 
 for (const { it, text: faulty, code } of faultyFiles) {
-  test(`a source file with ${it} is told with its code, from the start or later`, async (t) => {
+  test(`a source file with ${it} is reported with its code, at the start or later`, async (t) => {
     const block = confOf('dynamic_upstreams_source_file peers.json;');
     const gw = await load(t, block, { 'peers.json': faulty });
     expect(await failuresOf(gw, 0)).toContainEqual(failed('file', code));
@@ -289,7 +289,7 @@ test('peers of a source are not changed by the API, but they can be drained', as
   expect((await show(gw)).peers.map(({ state }) => state)).toEqual(['draining', 'up']);
 });
 
-test('after a reload, the former source is not asked any more, even while a request of its configuration goes on', async (t) => {
+test('after a reload, the former source is not asked any more, even while a request of its configuration continues', async (t) => {
   const [first, second] = [
     await startSource(t, text(listOf('10.1.0.1:80'))),
     await startSource(t, text(listOf('10.1.0.2:80'))),

@@ -59,12 +59,12 @@ const cases: readonly Case[] = [
     sent: 'sent',
     body: 'sent sent',
   },
-  { it: 'writes no body where there is none', conf: 'echoz_request_body; echozn .;', body: '.' },
+  { it: 'writes nothing without a body', conf: 'echoz_request_body; echozn .;', body: '.' },
   { it: 'redirects to a location', conf: 'echoz_exec /other;', body: 'other ' },
   { it: 'redirects with arguments', conf: 'echoz_exec /other a=$uri;', body: 'other a=/x' },
   { it: 'redirects with a query', conf: 'echoz_exec /other?b=1;', body: 'other b=1' },
   { it: 'redirects to a named location', conf: 'echoz_read_request_body; echoz_exec @named;', body: 'named' },
-  { it: 'resolves what a variable holds', conf: 'echoz_exec /a/../other;', body: 'other ' },
+  { it: 'resolves the target in a variable', conf: 'echoz_exec /a/../other;', body: 'other ' },
   { it: 'has a status', conf: 'echozn x; echoz_status 201 Made;', status: 201, body: 'x' },
   { it: 'has a status without a reason', conf: 'echozn x; echoz_status 503;', status: 503, body: 'x' },
   {
@@ -93,7 +93,7 @@ for (const { it, conf, body, status = 200, headers = {}, sent = '' } of cases) {
   });
 }
 
-test('echoz repeats a text without end only as long as somebody reads it, and serves others meanwhile', async (t) => {
+test('echoz repeats an endless text only while its client reads it, and other requests are served meanwhile', async (t) => {
   const gw = await load(
     t,
     'server { location / { echoz_duplicate 10_000_000_000 x; } location /other { return 200 other; } }',
@@ -120,7 +120,7 @@ test('echoz has the reason of its status, and the same response over HTTP/2', as
   session.close();
 });
 
-test('echoz writes around what an upstream sends, but not around a part of it or what is compressed', async (t) => {
+test('echoz writes around the body of an upstream, but not around a range or a compressed body', async (t) => {
   const peer = await startPeer(t, 'peer', (request, response) => {
     if (request.url === '/part') response.writeHead(206, { 'Content-Range': 'bytes 0-0/4' });
     if (request.url === '/coded') response.setHeader('Content-Encoding', 'br');
@@ -155,7 +155,7 @@ test('echoz serves subrequests, and makes them in the background', async (t) => 
   await expect.poll(() => peer.requests).toEqual(['GET /back?a=1']);
 });
 
-test('subrequests in the background that call each other end, and the log says so once', async (t) => {
+test('subrequests in the background that call each other end, which is logged once', async (t) => {
   const gw = await load(
     t,
     `server { location = /fan { echoz_location_async /fan2; echoz_location_async /fan2; echozn fan; }

@@ -69,7 +69,7 @@ test('headers of a request are parameters; those of the same name are one', asyn
 
 test('parameters of more than 64 KB are sent in several records', async (t) => {
   const conf = { http: 'large_client_header_buffers 4 200k;', location: 'fastcgi_param COPY $http_x_a;' };
-  // Larger heads than those of the first configuration take a start.
+  // Larger heads than in the first configuration require a new start.
   const { gw, program } = await passing(t, conf, startGateway);
   const value = 'v'.repeat(100_000);
   await gw.expect('GET /', { status: 200 }, { headers: { 'X-A': value } });
@@ -125,7 +125,7 @@ for (const { keep, connections } of [
   });
 }
 
-test('what a program writes to its standard error is in the log, with the place of the request', async (t) => {
+test('the standard error of a program is logged with the context of the request', async (t) => {
   const respond = (): string[] => ['!PHP message: bad thing.\n', ...OK, '!later'];
   const { gw } = await passing(t, { respond });
   await gw.expect('GET /x', { status: 200, body: 'ok' });
@@ -136,7 +136,7 @@ test('what a program writes to its standard error is in the log, with the place 
   expect(gw.errorLog()).toMatch(/FastCGI sent in stderr: "later" while reading upstream/);
 });
 
-test('a program that writes to its standard error without an end does not fill the log', async (t) => {
+test('a program that writes endlessly to its standard error does not fill the log', async (t) => {
   const respond = (): string[] => [...Array<string>(1_500).fill('!again'), ...OK];
   const { gw } = await passing(t, { respond });
   await gw.expect('GET /', { status: 200, body: 'ok' });
@@ -157,7 +157,7 @@ test('"fastcgi_catch_stderr" makes a response invalid, and another peer is asked
 
 const raw = (type: number, content: string): string => `=${record(type, content).toString('latin1')}`;
 
-/** Faults before the head: the client gets a 502, the log a reason. */
+/** Faults before the head: the client gets a 502, and the reason is logged. */
 const faults = [
   {
     it: 'another version',
@@ -187,7 +187,7 @@ const faults = [
 ];
 
 for (const { it, script, says } of faults) {
-  test(`a program that sends ${it} gets its client a 502`, async (t) => {
+  test(`the client gets a 502 if the program sends ${it}`, async (t) => {
     const { gw } = await passing(t, { respond: () => script });
     await gw.expect('GET /', { status: 502 });
     expect(gw.errorLog()).toContain(`${says}`);
@@ -195,7 +195,7 @@ for (const { it, script, says } of faults) {
   });
 }
 
-/** Responses that break off behind their head: the client notices, and nothing is stored. */
+/** Responses that end too early: the connection of the client is cut, and nothing is stored. */
 const cuts = [
   {
     it: 'dies',
@@ -233,7 +233,7 @@ for (const { it, script, says } of cuts) {
   });
 }
 
-test('what goes beyond the length of a response is left out, and in the log', async (t) => {
+test('data beyond the length of a response is left out and logged', async (t) => {
   const { gw } = await passing(t, { respond: () => ['Content-Length: 2\r\n\r\nhello', ' more'] });
   await gw.expect('GET /', { status: 200, body: 'he' });
   expect(gw.errorLog()).toMatch(
@@ -241,7 +241,7 @@ test('what goes beyond the length of a response is left out, and in the log', as
   );
 });
 
-test('a program that stays silent costs its client a 504, one that is gone a 502', async (t) => {
+test('the client gets a 504 if the program is silent, and a 502 if it is not running', async (t) => {
   const { gw } = await passing(t, { respond: () => ['<stall>'], location: 'fastcgi_read_timeout 200ms;' });
   await gw.expect('GET /', { status: 504 });
 });

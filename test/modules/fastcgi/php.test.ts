@@ -23,7 +23,7 @@ async function startPhp(root: string): Promise<number> {
     cwd: root,
   });
   file.onTestFinished(async () => {
-    // It waits on its open connections before it hears of anything milder.
+    // php-cgi handles other signals only after its open connections.
     await php.stop('SIGKILL');
     rmSync(root, { recursive: true, force: true });
   });

@@ -13,7 +13,7 @@ function planGeo(lines: readonly string[]): GeoConfig {
   return config.geos[0];
 }
 
-/** Few different bytes, so that networks contain each other. */
+/** Few different bytes, so that many networks contain others. */
 const byte = fc.constantFrom(0, 1, 127, 128, 254, 255);
 const v4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'));
 const group = fc.constantFrom('0', '1', '7fff', '8000', 'ffff');

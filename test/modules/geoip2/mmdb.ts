@@ -40,7 +40,7 @@ function scalar(type: number, size: number, write: (bytes: Buffer) => void): Buf
   return Buffer.concat([control(type, size), bytes]);
 }
 
-/** Types above 7 are extended: their number stands in a byte of its own. */
+/** Encodes a control byte. Types above 7 are extended: their number is in a separate byte. */
 function control(type: number, size: number): Buffer {
   const [small, more] = size < 29 ? [size, []] : [29, [size - 29]];
   return type > 7 ? Buffer.from([small, type - 7, ...more]) : Buffer.from([(type << 5) | small, ...more]);

@@ -91,7 +91,7 @@ test('errors of the server reach the client with their details', async (t) => {
   expect(await client.call('Nothing')).toMatchObject({ code: status.UNIMPLEMENTED });
 });
 
-test('a server that has enough of a stream ends it, and the connection goes on', async (t) => {
+test('a server may end a stream early, and the connection stays open', async (t) => {
   const { client } = await passing(t);
   const refused = client.call('Collect', {
     messages: ['a'],
@@ -102,7 +102,7 @@ test('a server that has enough of a stream ends it, and the connection goes on',
   expect(await client.call('Unary', { messages: ['next'] })).toMatchObject({ messages: ['next'] });
 });
 
-test('a server that ends a stream after its first message still tells how', async (t) => {
+test('a server that ends a stream after its first message still sends its status', async (t) => {
   const { client } = await passing(t);
   const outcome = await client.call('Chat', {
     messages: ['a'],
@@ -147,7 +147,7 @@ test('a hundred calls at once share the connections of four workers', async (t) 
   expect(outcomes[7]).toMatchObject({ messages: ['7', 'x'] });
 });
 
-/** What a client of gRPC is told when the gateway itself ends its call. */
+/** The gRPC status of calls that the gateway itself ends. */
 const errors: readonly { it: string; location: string; code: number; details?: string }[] = [
   {
     it: 'nothing listens',
@@ -162,7 +162,7 @@ const errors: readonly { it: string; location: string; code: number; details?: s
     details: 'Forbidden',
   },
   {
-    it: 'a password is wanted',
+    it: 'a password is required',
     location: 'auth_basic x; auth_basic_user_file users; grpc_pass 127.0.0.1:1;',
     code: status.UNAUTHENTICATED,
   },
@@ -184,7 +184,7 @@ const errors: readonly { it: string; location: string; code: number; details?: s
     code: status.RESOURCE_EXHAUSTED,
   },
   {
-    it: 'an error_page says what it is told',
+    it: 'an error_page sets the status',
     location: 'error_page 502 = /page; grpc_pass 127.0.0.1:1;',
     code: status.DATA_LOSS,
     details: 'by page',
@@ -202,20 +202,20 @@ for (const { it, location, ...expected } of errors) {
     );
     const client = new GrpcClient(t, gw.port);
     expect(await client.call('Unary', { messages: ['hello'] })).toMatchObject(expected);
-    // Clients that do not speak gRPC see a status of HTTP.
+    // Other clients get the HTTP status.
     if (!/page|PORT/.test(location))
       expect((await gw.fetch('/', { method: 'POST' })).status).toBeGreaterThan(399);
   });
 }
 
-test('a server that is silent costs a call its deadline, whatever the client said', async (t) => {
+test('a call to a silent server ends with DEADLINE_EXCEEDED, even without a deadline of the client', async (t) => {
   const { client, server } = await passing(t, 'grpc_read_timeout 200ms;');
   const outcome = await client.call('Unary', { metadata: { 'x-do': 'stall' } });
   expect(outcome).toMatchObject({ code: status.DEADLINE_EXCEEDED, details: 'Gateway Time-out' });
   await expect.poll(() => server.cancelled()).toBe(1);
 });
 
-test('calls go on to the next server of a group, by way of a socket too', async (t) => {
+test('calls are passed to the next server of a group, also on a Unix socket', async (t) => {
   const gw = await load(
     t,
     (dir) => `upstream calls { server 127.0.0.1:1; server unix:${dir}/grpc.sock; }

@@ -15,7 +15,7 @@ const CALL = {
   body: 'abc',
 };
 
-test('a call goes out as gRPC wants it', async (t) => {
+test('a call is sent as gRPC requires', async (t) => {
   const upstream = await startHttp2(t, (stream) => {
     stream.respond(
       { ':status': 200, 'content-type': 'application/grpc', server: 'theirs', 'x-kept': 'yes' },
@@ -65,7 +65,7 @@ test('HTTP/1.1 clients get trailers behind the last chunk, from the node engine'
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n7\r\nmessage\r\n0\r\ngrpc-status: 0\r\n\r\n$/i);
 });
 
-test('a call that a server has not looked at goes to the next one, with its first message', async (t) => {
+test('a call that a server has not processed is sent to the next one, with its first message', async (t) => {
   const refusing = await startRawHttp2(t, (socket, { type, id }) => {
     if (type === FRAME.headers) socket.write(frame(FRAME.reset, { stream: id, payload: words(7) }));
   });
@@ -83,7 +83,7 @@ test('a call that a server has not looked at goes to the next one, with its firs
     });
 });
 
-test('a server that closes its connections now and then ends its calls, and loses none', async (t) => {
+test('no call is lost when a server closes its connections now and then', async (t) => {
   const counts = new Map<unknown, number>();
   const server = await startHttp2(t, (stream) => {
     const { session } = stream;
@@ -114,7 +114,7 @@ test('trailers pass behind a response with a length, too', async (t) => {
   expect([bytes.length, trailers['grpc-status']]).toEqual([5, '0']);
 });
 
-/** Responses that break off: the client of the call must not take them for whole ones. */
+/** Responses that end too early: the client must notice that they are incomplete. */
 const breaks = [
   { it: 'is reset', frames: (id: number) => [frame(FRAME.reset, { stream: id, payload: words(2) })] },
   { it: 'ends with its connection', frames: () => [] },

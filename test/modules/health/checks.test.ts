@@ -129,8 +129,8 @@ const MATCHES = [
   { it: 'compares the status with ranges', match: 'status 200 301-303;', status: 304, healthy: false },
   { it: 'excludes statuses', match: 'status ! 500-599;', status: 404, healthy: true },
   { it: 'excludes statuses in ranges', match: 'status ! 500-599;', status: 503, healthy: false },
-  { it: 'asks for a header', match: 'header X-Role;', status: 200, healthy: true },
-  { it: 'asks for a missing header', match: 'header X-Other;', status: 200, healthy: false },
+  { it: 'requires a header', match: 'header X-Role;', status: 200, healthy: true },
+  { it: 'requires a missing header', match: 'header X-Other;', status: 200, healthy: false },
   { it: 'excludes a header', match: 'header ! X-Role;', status: 200, healthy: false },
   { it: 'compares a header', match: 'header X-Role = primary;', status: 200, healthy: true },
   { it: 'excludes a value of a header', match: 'header X-Role != primary;', status: 200, healthy: false },
@@ -177,7 +177,7 @@ test('a match looks at the first 256 KiB of a body, and at no more', async (t) =
     (at: number): ProbedPeer['answer'] =>
     (_, response) => {
       response.write(`${'.'.repeat(at)}ready`);
-      // The rest never comes to an end.
+      // The response never ends.
       if (at > 262_144) response.write('.'.repeat(100_000));
       else response.end();
     };
@@ -279,7 +279,7 @@ test('a check in a location has the headers and timeouts of its requests', async
   expect(heads[0]?.headers).toEqual({ host: 'u:81', 'x-via': 'gw', connection: 'close' });
 });
 
-test('results outlive a reload, and a peer that was healthy is not checked anew with persistent', async (t) => {
+test('results outlive a reload, and with persistent a peer that was healthy is not checked first', async (t) => {
   const [a, b] = await startTwo(t);
   b.answer = failing;
   const check = 'health_check uri=/health interval=100ms timeout=10s mandatory persistent;';
@@ -306,6 +306,6 @@ test('a peer that is healthy again has its slow start', async (t) => {
   const own = (): number => b.requests.filter((line) => line === 'GET /').length;
   const before = own();
   await served(gw, 20);
-  // It may have had a turn left from before.
+  // A turn may be left from before.
   expect(own() - before).toBeLessThan(2);
 });

@@ -32,7 +32,7 @@ const cases = [
     fault: 'invalid parameter "often"',
   },
   {
-    it: 'refuses an interval of nothing',
+    it: 'refuses an interval of 0',
     http: inUpstream('health_check interval=0;'),
     fault: 'invalid parameter "interval=0"',
   },

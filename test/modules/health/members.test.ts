@@ -22,7 +22,7 @@ const confOf = (
      location = /events { worker_events_api; worker_events_zone bus; worker_events_channel health; }
    }`;
 
-/** A peer whose response to probes a test can change. */
+/** A peer with a response to probes that a test can change. */
 interface ProbedPeer extends TestPeer {
   readonly address: string;
   respond: (request: IncomingMessage, response: ServerResponse) => void;
@@ -93,7 +93,7 @@ test('a killed peer is out after its failed probes, and a member that is added i
   );
 });
 
-test('a peer that its own probe finds unhealthy says so, also when it was added before', async (t) => {
+test('a peer that its own probe finds unhealthy is shown as such, also if it was added before', async (t) => {
   const [a, b] = [await startProbed(t, 'a'), await startProbed(t, 'b')];
   b.respond = status(500);
   const probes = [a, b].map(({ address }) => `health_upstream_peer_probe ${address} http://${address}/hc;`);
@@ -109,7 +109,7 @@ test('a peer that its own probe finds unhealthy says so, also when it was added 
   expect(await states(gw)).toEqual(['up', 'unhealthy']);
 });
 
-test('the events of an http block tell changes of health, none at the start', async (t) => {
+test('the events of an http block are changes of health, and none is published at the start', async (t) => {
   const a = await startProbed(t, 'a');
   const http = 'health_worker_events_zone bus; health_worker_events_channel health;';
   const gw = await load(t, confOf([a.address], 'health_check interval=50ms;', { http }));

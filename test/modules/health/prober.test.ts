@@ -7,7 +7,7 @@ import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
 
 const FAST = { timeout: 15_000, interval: 20 };
 
-/** When the probes of a peer arrived, in ms. */
+/** A peer with the times when its probes arrived, in ms. */
 interface TimedPeer extends TestPeer {
   readonly times: readonly number[];
 }
@@ -21,7 +21,7 @@ async function startTimed(t: Owner, name: string): Promise<TimedPeer> {
   return { ...peer, times };
 }
 
-/** A peer in a process of its own, which the kernel can stop. */
+/** A peer in a separate process, which can be stopped. */
 const PEER = `
 import { createServer } from 'node:http';
 const server = createServer((_, response) => response.end('own'));
@@ -40,24 +40,31 @@ async function served(gw: Gateway): Promise<Set<string>> {
 
 // Concurrent, because they wait for probes most of the time.
 for (const act of ['throw', 'hang'] as const) {
-  test.concurrent(`when a worker ends (${act}), another goes on probing, and no state changes`, async (t) => {
-    const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
-    const dead = await startPeer(t, 'dead');
-    await dead.die();
-    const ports = [a.port, b.port, dead.port];
-    const check = 'health_check uri=/health interval=1s timeout=500ms fails=1;';
-    const gw = await startGateway(t, confOf(ports, check), { workers: 3, expectAlerts: true, ...SABOTAGED });
-    await gw.waitForLog(/peer is unhealthy/);
-    // Whichever worker probes, it is among the three that end.
-    for (let n = 0; n < 3; n++) {
-      sabotage(gw, act);
-      const seen = a.times.length;
-      await vi.waitFor(() => expect(a.times.length).toBeGreaterThan(seen + 1), FAST);
-    }
-    // A worker that hangs is replaced after a while, and resets its connections.
-    if (act === 'throw') expect([...(await served(gw))].sort()).toEqual(['a', 'b']);
-    expect(gw.errorLog().match(/peer is (?:un)?healthy/g)).toHaveLength(1);
-  });
+  test.concurrent(
+    `when a worker ends (${act}), another one continues probing, and no state changes`,
+    async (t) => {
+      const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
+      const dead = await startPeer(t, 'dead');
+      await dead.die();
+      const ports = [a.port, b.port, dead.port];
+      const check = 'health_check uri=/health interval=1s timeout=500ms fails=1;';
+      const gw = await startGateway(t, confOf(ports, check), {
+        workers: 3,
+        expectAlerts: true,
+        ...SABOTAGED,
+      });
+      await gw.waitForLog(/peer is unhealthy/);
+      // The worker that probes is one of the three that end.
+      for (let n = 0; n < 3; n++) {
+        sabotage(gw, act);
+        const seen = a.times.length;
+        await vi.waitFor(() => expect(a.times.length).toBeGreaterThan(seen + 1), FAST);
+      }
+      // A worker that hangs is replaced after a while, and resets its connections.
+      if (act === 'throw') expect([...(await served(gw))].sort()).toEqual(['a', 'b']);
+      expect(gw.errorLog().match(/peer is (?:un)?healthy/g)).toHaveLength(1);
+    },
+  );
 }
 
 test.concurrent('a peer that the kernel has stopped does not change the intervals of others', async (t) => {
@@ -90,7 +97,7 @@ test('the probes of many peers are spread over the interval, and only one thread
   const firsts = peers.map(({ times }) => times[0] as number).sort((x, y) => x - y);
   const seconds = peers.map(({ times }) => times[1] as number);
   const [first = 0] = firsts;
-  // The first probes take most of an interval, and one of another thread would be between them.
+  // The first probes are spread over most of an interval; a second prober would send some in between.
   expect((firsts.at(-1) as number) - first).toBeGreaterThan((Math.min(...seconds) - first) / 2);
   expect(Math.min(...seconds)).toBeGreaterThan(firsts.at(-1) as number);
 });

@@ -7,7 +7,7 @@ const load = oneGateway({ workers: 2 });
 
 const FAST = { timeout: 10_000, interval: 20 };
 
-/** A peer whose `/health` has the status that a test sets. */
+/** A peer with a `/health` that responds with a status set by the test. */
 interface Target extends TestPeer {
   status: number;
 }
@@ -65,7 +65,7 @@ async function eventsSince(gw: Gateway, since: number): Promise<readonly Record<
 const newest = async (gw: Gateway): Promise<number> =>
   (JSON.parse((await gw.fetch('/events')).body) as { newest_generation: number }).newest_generation;
 
-test('a probe of the service decides about readiness, and its changes are events', async (t) => {
+test('a probe of the service decides the readiness, and its changes are events', async (t) => {
   const target = await startTarget(t, 'a');
   const gw = await load(t, serviceConf(target));
   const since = await newest(gw);
@@ -139,11 +139,11 @@ function showsUnhealthyUpstream(body: string): void {
   );
 }
 
-test('the probe of an upstream is shown and decides about no request; that of a peer decides', async (t) => {
+test('the probe of an upstream is only shown; that of a peer excludes it from requests', async (t) => {
   const [a, b, apart] = await Promise.all(['a', 'b', 'apart'].map((name) => startTarget(t, name)));
   if (!a || !b || !apart) throw new Error('no peers');
   const gw = await load(t, backendConf(a, b, apart));
-  // The body of b has no "a", which both probes ask for.
+  // The body of b has no "a", which both probes require.
   await eventually(async () => expect(await servedBy(gw)).toBe('a'));
   await eventually(async () =>
     expect(await statusOf(gw)).toMatchObject({
@@ -177,7 +177,7 @@ test('the probe of an upstream is shown and decides about no request; that of a 
   );
 });
 
-test('metrics count probes and changes, and tell the state of each peer', async (t) => {
+test('metrics count probes and changes, and show the state of each peer', async (t) => {
   const a = await startTarget(t, 'a');
   const gw = await load(
     t,

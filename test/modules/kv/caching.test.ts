@@ -35,7 +35,7 @@ async function serve(
   { more = '', isFresh = false, ...options }: GatewayOptions & { more?: string; isFresh?: boolean } = {},
 ): Promise<Gateway> {
   const gw = await (isFresh ? startGateway : load)(t, conf(store, more), options);
-  // Nothing is stored before changes are heard.
+  // Nothing is stored before changes are received.
   await expect.poll(() => state(gw, '/exists/nothing')).toContain('HIT');
   return gw;
 }
@@ -65,7 +65,7 @@ for (const [name, pass] of stores) {
     ];
     for (const [path, before, changing, body, after] of cases) {
       expect(await state(gw, path), path).toContain(before);
-      // What another worker hears of the write before this read may remove the response once more.
+      // Another worker may receive the change only now and remove the response once more.
       for (let round = 0; round < 4; round++) await expect.poll(() => state(gw, path)).toBe(`HIT ${before}`);
       expect(await write(gw, changing, body), changing).toBe(200);
       expect(await state(gw, path), path).toBe(`MISS ${after}`);
@@ -98,7 +98,7 @@ test('HEAD and conditional requests are served from the reply to GET', async (t)
   expect([same.status, same.headers.get('x-cache')]).toEqual([304, 'HIT']);
 });
 
-test('what other clients write is announced by the store, and leaves', async (t) => {
+test('replies are removed when the store announces that other clients have changed their keys', async (t) => {
   const server = await redis();
   const gw = await serve(t, `${server.host}:${server.port}`, { workers: 2 });
   await server.client.set('k', 'old');
@@ -122,7 +122,7 @@ test('a reply is kept no longer than its key lives', async (t) => {
   expect(await state(gw, '/get/brief')).toBe('MISS {"value":"y"}');
 });
 
-test('while changes are not heard nothing is stored or served, and then nothing older', async (t) => {
+test('while changes are not received nothing is stored or served, and later nothing older', async (t) => {
   const server = await redis();
   const gw = await serve(t, `${server.host}:${server.port}`, { workers: 2 });
   await server.client.set('cut', 'old');
@@ -172,7 +172,7 @@ test('errors are not stored', async (t) => {
 
 test('a store that does not announce changes has its replies kept for a second', async (t) => {
   const server = await redis('--rename-command', 'CLIENT', '');
-  // A reload may say so before the log of the test begins.
+  // A reload may log this before the log of the test begins.
   const gw = await serve(t, `${server.host}:${server.port}`, { isFresh: true });
   await server.client.set('u', 'old');
   await expect.poll(() => state(gw, '/get/u')).toBe('HIT {"value":"old"}');

@@ -6,7 +6,7 @@ import { dial } from '../../../src/redis/dial.ts';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { outcomeOf, memoryLog, redisStore } from './stores.ts';
 
-/** A store over TLS with a self-signed certificate; gives its port, and the server names that clients send. */
+/** Starts a store over TLS with a self-signed certificate. Returns its port and the server names that clients send. */
 async function tlsStore(t: TestContext): Promise<{ port: number; names: (string | undefined)[] }> {
   const certificates = new Certificates();
   certificates.authority('localhost');

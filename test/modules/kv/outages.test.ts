@@ -78,7 +78,7 @@ test(`two workers lose none of ${20 * INCREMENTS} increments`, async (t) => {
   await gw.expect('GET /get', { body: `{"value":"${all}"}` });
 });
 
-/** Requests one after the other on a connection of their own; gives the statuses. */
+/** Sends requests one after the other on a new connection. Returns the statuses. */
 async function post(gw: Gateway, path: string, times: number): Promise<string[]> {
   const socket = connect(gw.port, '127.0.0.1').setEncoding('latin1');
   const statuses: string[] = [];
@@ -121,7 +121,7 @@ test('a reload keeps the connections of a store that stays the same', async (t: 
   await gw.expect('GET /ping', pong);
   expect(await connections()).toEqual(before);
   expect(await gw.reload('server { location / { return 204; } }')).toBe('done');
-  // Those of tests before may end meanwhile, too.
+  // Connections of earlier tests may end meanwhile, too.
   await vi.waitFor(async () => expect((await connections()).length).toBeLessThan(before.length), 10_000);
 
   async function connections(): Promise<string[]> {

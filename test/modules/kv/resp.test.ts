@@ -147,7 +147,7 @@ function frame(one: FlatReply | ReplyError): Buffer {
   return Buffer.concat([Buffer.from(`$${one.length}\r\n`), one, Buffer.from('\r\n')]);
 }
 
-/** Messages of version 3 of the protocol, and what is read of them. */
+/** Messages of version 3 of the protocol, and the values that are read. */
 const messages: readonly [it: string, sent: string, read: unknown][] = [
   [
     'changed keys',
@@ -164,7 +164,7 @@ const messages: readonly [it: string, sent: string, read: unknown][] = [
 const shown = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(shown) : Buffer.isBuffer(value) ? value.toString() : value;
 for (const [it, sent, read] of messages) {
-  test(`a connection that hears messages reads ${it}, in pieces of any size`, () => {
+  test(`a connection that receives messages reads ${it}, in pieces of any size`, () => {
     for (const size of [1, 7, sent.length]) {
       const seen: unknown[] = [];
       const reader = new RespReader(1_000_000, (reply) => seen.push({ reply: shown(reply) }), {

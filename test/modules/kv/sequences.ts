@@ -5,7 +5,7 @@ export type Step = readonly [expected: unknown, name: CommandName, ...args: Byte
 /** The store replies with an error. */
 export const refused = { fault: 'kv_error' };
 
-/** Every sequence has keys of its own and runs against both stores with the same expectations. */
+/** Every sequence has its own keys and runs against both stores with the same expectations. */
 export const sequences: { readonly it: string; readonly steps: readonly Step[] }[] = [
   {
     it: 'finds nothing under a new key',

@@ -17,7 +17,7 @@ export const SETTINGS: StoreSettings = {
   maxValueBytes: 1024 ** 2,
 };
 
-/** How a command ended: with a fault, by its code, or with a reply, its bytes as latin1 text. */
+/** The outcome of a command: the code of a fault, or a reply with its bytes as latin1 text. */
 export type Outcome = { readonly fault: StoreFault['code'] } | { readonly reply: unknown };
 
 export function outcomeOf(store: Store, name: CommandName, ...args: readonly Bytes[]): Promise<Outcome> {
@@ -56,7 +56,7 @@ export function redisStore(
   });
 }
 
-/** A fresh embedded store in a directory of its own, which is removed when the store is closed. */
+/** Opens an embedded store in a new directory, which is removed when the store is closed. */
 export function embeddedStore(dir = mkdtempSync(join(tmpdir(), 'gw-kv-'))): EmbeddedStore {
   const store = new EmbeddedStore({ dir, settings: SETTINGS, open, sweeps: true, log: memoryLog() });
   const close = store.close.bind(store);

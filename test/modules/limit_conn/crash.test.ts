@@ -19,7 +19,7 @@ test('the counts of a crashed worker are removed', async (t) => {
   await gw.expect('GET /', { status: 503 });
   sabotage(gw, 'throw');
   await gw.waitForLog(/worker 1 was started again/);
-  // The crashed worker has a while for its requests.
+  // The requests of the crashed worker may continue for a while.
   await gw.expect('GET /', { status: 503 });
   expect(await held.closed).toBe('');
   await expect.poll(() => gw.fetch('/').then(({ status }) => status)).toBe(200);

@@ -33,7 +33,7 @@ for (const workers of [1, 4]) {
     await gw.expect('GET /?k=b', { status: 200, body: 'PASSED' });
     for (const connection of all) connection.destroy();
     await expect.poll(async () => (await gw.fetch('/?k=a')).status).toBe(200);
-    // At least one connection is closed by now; other workers may not have noticed theirs yet.
+    // At least one connection is closed now; other workers may not have noticed their clients leave.
     await expect.poll(() => gw.accessLog().match(/ 499 /g)).toHaveLength(7);
     const again = await Promise.all(Array.from({ length: 8 }, () => hold(gw)));
     await expect.poll(() => again.filter(isRefused).length).toBe(1);

@@ -59,7 +59,7 @@ const free = [
   },
 ];
 for (const { it, directives, target } of free) {
-  // At one byte a second none of these would end in time.
+  // At one byte per second, none of these responses would end in time.
   test(`a response goes out as fast as it can: ${it}`, async (t) => {
     const gw = await load(t, conf(directives), FILES);
     const { body } = await gw.fetch(target);

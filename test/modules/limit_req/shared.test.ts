@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { admitShared, type AnyLimit } from '../../../src/modules/limit_req/shared.ts';
 import { createZone, openRequestRates } from '../../../src/zone/index.ts';
 
-/** A limit that drains by a request an hour, and lets four through at once; the store tells a request after the other, and then nothing. */
+/** A limit of one request per hour with a burst of four. The store decides on one request per element of `excesses`. */
 function limitOf(fallback: 'local' | 'share', excesses: readonly number[]): AnyLimit {
   const memory = createZone({ name: 'one', kind: 'request limit', sizeBytes: 65_536, key: '$arg_k' });
   const left = [...excesses];
@@ -30,14 +30,14 @@ async function verdictsOf(limit: AnyLimit, count: number): Promise<string[]> {
 }
 
 const cases = [
-  { it: 'what came here', excesses: [0, 1_000], then: ['passed', 'passed', 'rejected'] },
-  { it: 'what came to others', excesses: [2_000], then: ['passed', 'rejected'] },
+  { it: 'the requests to this gateway', excesses: [0, 1_000], then: ['passed', 'passed', 'rejected'] },
+  { it: 'the requests to other gateways', excesses: [2_000], then: ['passed', 'rejected'] },
   { it: 'a full bucket', excesses: [3_000], then: ['rejected'] },
-  { it: 'nothing', excesses: [], then: ['passed', 'passed', 'passed', 'passed', 'rejected'] },
+  { it: 'no requests', excesses: [], then: ['passed', 'passed', 'passed', 'passed', 'rejected'] },
 ];
 for (const fallback of ['local', 'share'] as const) {
   for (const { it, excesses, then } of cases) {
-    test(`when the store falls silent, fallback=${fallback} goes on with ${it}`, async () => {
+    test(`when the store stops responding, fallback=${fallback} continues with ${it}`, async () => {
       const limit = limitOf(fallback, excesses);
       const counted = excesses.map(() => 'passed');
       expect(await verdictsOf(limit, counted.length + then.length)).toEqual([...counted, ...then]);

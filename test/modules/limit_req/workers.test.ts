@@ -15,7 +15,7 @@ for (const workers of [1, 4]) {
   });
 }
 
-test('a limit goes on after a reload, and starts anew when the size or the key of its zone changes', async (t) => {
+test('a limit is kept after a reload, and reset when the size or the key of its zone changes', async (t) => {
   const limited = conf('limit_req zone=one;');
   const gw = await startGateway(t, limited);
   await gw.expect('GET /?k=a', { status: 200 });

@@ -6,7 +6,7 @@ import { oneGateway, type Owner } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-/** An upstream of plain `node:http`; gives its port. */
+/** Starts an upstream with plain `node:http`. Returns its port. */
 async function startUpstream(t: Owner, listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -69,14 +69,14 @@ test('a response without a length comes through whole', async (t) => {
   expect([bytes.equals(LARGE), headers.get('transfer-encoding')]).toEqual([true, 'chunked']);
 });
 
-test('responses that arrive side by side for slow clients stay apart', async (t) => {
+test('simultaneous responses for slow clients are not mixed', async (t) => {
   const port = await startUpstream(t, ({ url = '' }, response) => {
     response.end(Buffer.alloc(3_000_000, `${url} `));
   });
   const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
   const paths = Array.from({ length: 20 }, (_, index) => `/response-${index}`);
   const clients = paths.map((path) => {
-    // A socket without a data listener takes in no more than its buffer.
+    // A socket without a data listener fills only its buffer.
     const client = connect(gw.port, '127.0.0.1');
     client.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
     return client;
@@ -110,7 +110,7 @@ test('an upstream waits for a slow client', async (t) => {
     write();
   });
   const gw = await load(t, `server { location / { proxy_pass http://127.0.0.1:${port}; } }`);
-  // The client does not read: a socket without a data listener takes in no more than its buffer.
+  // The client does not read: a socket without a data listener fills only its buffer.
   const client = connect(gw.port, '127.0.0.1').on('error', () => undefined);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await expect.poll(() => sent > 0).toBe(true);
@@ -209,11 +209,11 @@ test('proxy_limit_rate slows the reading from the upstream', async (t) => {
   const began = performance.now();
   const { bytes } = await gw.fetch('/');
   expect(bytes.length).toBe(800_000);
-  // What comes with the head is passed on at once.
+  // The bytes that come with the head are passed on at once.
   expect(performance.now() - began).toBeGreaterThan(500);
 });
 
-test('proxy_limit_rate holds back neither the head nor what is due', async (t) => {
+test('proxy_limit_rate delays neither the head nor bytes that are due', async (t) => {
   const port = await startUpstream(t, (_, response) => {
     response.setHeader('Content-Length', 30_000);
     response.end(Buffer.alloc(30_000, 'x'));
@@ -231,7 +231,7 @@ test('proxy_limit_rate holds back neither the head nor what is due', async (t) =
   expect(performance.now() - began).toBeGreaterThan(2_000);
 });
 
-test('proxy_limit_rate holds for what one read has brought, too', async (t) => {
+test('proxy_limit_rate applies within the bytes of one read, too', async (t) => {
   const port = await startUpstream(t, (_, response) => response.end(Buffer.alloc(24_576)));
   const gw = await load(
     t,

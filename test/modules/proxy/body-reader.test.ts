@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type BodyReader, CloseReader, LengthReader } from '../../../src/client/index.ts';
 
-/** Reads `text` in pieces of the given lengths; gives the body and what is left over. */
+/** Reads `text` in pieces of the given lengths. Returns the body and the bytes after it. */
 function readIn(
   reader: BodyReader,
   text: string,

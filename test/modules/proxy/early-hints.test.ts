@@ -72,7 +72,7 @@ const cases: readonly {
   { it: 'comes as often as the upstream sends it', target: '/~two?hints=yes', seen: [HINT, HINT, ...OK] },
   { it: 'of an upstream with HTTP/2 is passed on', target: '/second?hints=1', seen: SECOND },
   {
-    it: 'is asked for by any of the values',
+    it: 'is requested by any of the values',
     target: '/~two',
     headers: 'X-Hints: 1\r\n',
     seen: [HINT, HINT, ...OK],
@@ -83,7 +83,7 @@ const cases: readonly {
   { it: 'never goes to HTTP/1.0', target: '/~hints?hints=1', version: '1.0', seen: OK },
   { it: 'is the only interim response that is passed on', target: '/~others?hints=1', seen: OK },
   {
-    it: 'in front of no response is followed by an error',
+    it: 'without a response after it is followed by an error',
     target: '/~failed?hints=1',
     seen: [HINT, expect.stringMatching(/^HTTP\/1.1 502 /), expect.anything()],
   },

@@ -47,7 +47,7 @@ const trailersOf = (fields: readonly Uint8Array[]) => (id: number) =>
 const large = Array.from({ length: 60 }, (_, n) => field(`x-${n}`, 'v'.repeat(100)));
 const goaway = (lastId: number, code: number) => () => frame(FRAME.goaway, { payload: words(lastId, code) });
 
-/** Faults before the head of a response: the client gets a status, the log a reason. */
+/** Faults before the head of a response: the client gets a status, and the reason is logged. */
 const faults: readonly { it: string; react: React; status?: number; says: RegExp; greeting?: Uint8Array }[] =
   [
     {
@@ -141,7 +141,7 @@ function floodHead(socket: Socket, { type, id }: Frame): void {
 }
 
 for (const { it, react, status = 502, says, greeting } of faults) {
-  test(`an upstream that ${it} gets its client a ${status}`, async (t) => {
+  test(`the client gets a ${status} if the upstream ${it}`, async (t) => {
     const { port } = await startRawHttp2(t, react, greeting);
     const gw = await passing(t, [port]);
     await gw.expect('GET /', { status });
@@ -151,7 +151,7 @@ for (const { it, react, status = 502, says, greeting } of faults) {
   });
 }
 
-/** Faults behind the head: the client notices that the response is not whole. */
+/** Faults after the head: the client notices that the response is incomplete. */
 const cuts: readonly { it: string; react: React; says: RegExp }[] = [
   {
     it: 'is reset without an error',
@@ -201,7 +201,7 @@ for (const { it, react, says } of cuts) {
   });
 }
 
-/** Requests that a peer has not looked at are sent to another one, whatever their method is. */
+/** Requests that a peer has not processed are sent to another one, whatever their method. */
 const retries: readonly { it: string; react: React }[] = [
   { it: 'refuses', react: toRequests(reset(7)) },
   { it: 'gives up with a GOAWAY', react: toRequests(goaway(0, 0)) },
@@ -224,7 +224,7 @@ for (const { it, react } of retries) {
   }
 }
 
-/** What a request costs a peer that serves the first one of a connection, which is kept, and then none any more. */
+/** The number of requests at a peer that serves only the first one of a kept connection. */
 const repeats: readonly { it: string; code: number; rules?: string; asked: number }[] = [
   { it: 'refuses', code: 7, asked: 4 },
   { it: 'refuses, with one try,', code: 7, rules: 'next_upstream_tries 1;', asked: 4 },
@@ -234,7 +234,7 @@ const repeats: readonly { it: string; code: number; rules?: string; asked: numbe
 
 for (const { it, code, rules, asked } of repeats) {
   for (const protocol of ['proxy', 'grpc']) {
-    test(`a request that a kept connection ${it} reaches it ${asked} times at most (${protocol}_pass)`, async (t) => {
+    test(`a request that a peer ${it} on a kept connection is sent to it ${asked} times at most (${protocol}_pass)`, async (t) => {
       const served = head()(1);
       served[4] = END_HEADERS + END_STREAM;
       const peer = await startRawHttp2(t, (socket, { type, id }) => {
@@ -264,7 +264,7 @@ for (const end of ['end', 'resetAndDestroy'] as const) {
 }
 
 for (const buffering of ['on', 'off']) {
-  test(`a peer that resets without an error before it has the body costs its client a 502 at once (buffering ${buffering})`, async (t) => {
+  test(`the client gets a 502 at once if a peer resets without an error before it has the body (buffering ${buffering})`, async (t) => {
     const peer = await startRawHttp2(t, toRequests(reset(0)));
     const gw = await passing(
       t,
@@ -296,7 +296,7 @@ test('a GOAWAY lets the streams below it end, and further requests take another 
   await expect.poll(() => peer.open()).toBe(1);
 });
 
-test('a peer that takes no data any more costs its client a 504 after "proxy_send_timeout"', async (t) => {
+test('the client gets a 504 after "proxy_send_timeout" if a peer accepts no more data', async (t) => {
   // A window that never opens again.
   const { port } = await startRawHttp2(t, () => undefined);
   const gw = await passing(t, [port], 'client_max_body_size 10m; proxy_send_timeout 500ms;');
@@ -304,7 +304,7 @@ test('a peer that takes no data any more costs its client a 504 after "proxy_sen
   await gw.waitForLog(/upstream timed out \(110: Connection timed out\) while/);
 });
 
-test('what no client may get is left out of heads and trailers', async (t) => {
+test('fields that no client may get are left out of heads and trailers', async (t) => {
   const trailers = [field('x-good', 'yes'), field('x-bad', 'a\x01b'), field('content-length', '5')];
   const { port } = await startRawHttp2(
     t,
@@ -331,7 +331,7 @@ test('a peer that sends more than its window to a slow client loses the stream',
   client.destroy();
 });
 
-test('a header whose name HTTP/2 cannot carry is left out, and nobody else notices', async (t) => {
+test('a header with a name that HTTP/2 does not allow is left out, without an effect on other requests', async (t) => {
   const held: (() => void)[] = [];
   const upstream = await startHttp2(t, (stream, headers) => {
     const respond = (): void => {
@@ -433,7 +433,7 @@ test('an upload that its client gives up is reset, and never ended', async (t) =
   expect(sent(FRAME.data).map(({ flags, payload }) => [flags, String(payload)])).toEqual([[0, 'half']]);
 });
 
-/** The room in its window that a peer gives after a response which it sent before it had read the body. */
+/** Window updates of a peer after a response that it sent before it had read the body. */
 const roomAfterTheResponse = [
   {
     it: 'gives room',

@@ -18,7 +18,7 @@ async function peer(t: Owner, listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Responds with what it has received; `/gone` with 404, when it has read the body. */
+/** Responds with the request that it has received; to `/gone` with 404, after the body. */
 const showing: RequestListener = (request, response) =>
   void text(request).then((body) => {
     const { 'x-body': header, 'x-length': length, 'x-file': file } = request.headers;

@@ -8,16 +8,16 @@ import { type Origin, startOrigin } from './cache/origin.ts';
 const load = oneGateway();
 const TEXT = '0123456789abcdefghijklmnopqrstuvwxyz';
 
-/** What an upstream says about a piece. */
+/** The head of the response with a piece. */
 interface Said {
   status?: number;
   etag?: string;
-  /** `Content-Range` without its unit; '': none. */
+  /** `Content-Range` without its unit; '' for no header. */
   range?: string;
   body?: string;
 }
 
-/** Serves pieces of a text; `say` may say something else about one of them. */
+/** Serves pieces of a text; `say` may change the head of one of them. */
 const pieces =
   (text: Buffer, say: (from: number) => Said = () => ({})): Origin['respond'] =>
   (request: IncomingMessage, response: ServerResponse) => {
@@ -39,7 +39,7 @@ function sliced({ port }: Origin, location = '', size = '10'): string {
     } }`;
 }
 
-/** An upstream that writes down the pieces that it is asked for. */
+/** Starts an upstream that records the requested pieces. */
 async function startPieces(t: Parameters<typeof startOrigin>[0], respond: Origin['respond']) {
   const asked: string[] = [];
   const origin = await startOrigin(t);
@@ -95,7 +95,7 @@ const wrong: readonly { it: string; at?: number; said: Said; log: string; body?:
     log: 'unexpected status code 503 in slice response',
   },
   {
-    it: 'has no place',
+    it: 'has no range',
     said: { range: '' },
     log: 'invalid range in slice response',
   },
@@ -105,7 +105,7 @@ const wrong: readonly { it: string; at?: number; said: Said; log: string; body?:
     log: 'no complete length in slice response',
   },
   {
-    it: 'has another place',
+    it: 'has another range',
     said: { range: '11-20/36', body: TEXT.slice(11, 21) },
     log: 'unexpected range in slice response: 11-21',
   },
@@ -134,7 +134,7 @@ for (const { it, said, log } of wrong) {
   });
 }
 
-test('a first piece with another place is a 502: nothing has been sent yet', async (t) => {
+test('a first piece with another range is a 502, since nothing has been sent yet', async (t) => {
   const { origin } = await startPieces(
     t,
     pieces(Buffer.from(TEXT), () => ({ range: '1-10/36' })),
@@ -155,7 +155,7 @@ test('an upstream that breaks off in a piece ends the response', async (t) => {
   expect(TEXT.slice(0, 13).startsWith(received.split('\r\n\r\n')[1] ?? '-')).toBe(true);
 });
 
-test('what an upstream sends that has no ranges goes on, with the range of the client', async (t) => {
+test('a response of an upstream without ranges is passed on, with the range of the client', async (t) => {
   const { origin } = await startPieces(t, (_request, response) => {
     response.setHeader('Accept-Ranges', 'bytes').setHeader('ETag', '"whole"');
     response.end(TEXT);
@@ -210,7 +210,7 @@ test('pieces are fetched at the pace of the client, and none after it has left',
     response.end(piece);
   });
   const gw = await load(t, sliced(origin, '', '1m'));
-  // The client does not read: a socket without a data listener takes in no more than its buffer.
+  // The client does not read: a socket without a data listener fills only its buffer.
   const client = connect(gw.port, '127.0.0.1').on('error', () => undefined);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   let count = 0;

@@ -126,7 +126,7 @@ test('a file that cannot be written is logged, and the client gets its response'
   expect(readdirSync(join(gw.dir, 'taken'), { recursive: true })).toEqual(['a', 'a/b']);
 });
 
-test('of many requests for one file, each leaves it whole', async (t) => {
+test('many requests for one file leave it complete', async (t) => {
   const port = await upstream(t, (_, response) => void response.end('x'.repeat(300_000)));
   const gw = await load(
     t,

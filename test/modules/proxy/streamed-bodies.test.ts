@@ -9,7 +9,7 @@ import { connectRaw, type RawConnection } from '../../harness/raw.ts';
 
 const load = oneGateway();
 
-/** A client that sends a body without telling its length. */
+/** A client that sends a body without its length. */
 interface Sender {
   /** Sends two pieces at once. */
   readonly two: () => void;
@@ -53,7 +53,7 @@ const clients = [
   { from: 'HTTP/2', listen: 'http2', send: sendHttp2 },
 ];
 
-/** A peer that tells what it has got of a body, a line for each packet. */
+/** A peer that shows the received parts of a body, one line for each packet. */
 interface Peer {
   readonly port: number;
   readonly packets: () => readonly string[];
@@ -72,7 +72,7 @@ async function startTcp(t: Owner, shown: (packet: Buffer) => string): Promise<Pe
   return { port: (server.address() as AddressInfo).port, packets: () => packets };
 }
 
-/** The contents of the records of STDIN in a packet; the head comes without one. */
+/** Returns the contents of the STDIN records in a packet; the head has none. */
 function stdin(packet: Buffer): string {
   const contents: string[] = [];
   for (let at = 0; at + 8 <= packet.length;) {
@@ -83,7 +83,7 @@ function stdin(packet: Buffer): string {
   return contents.length === 0 ? 'head' : contents.join('|');
 }
 
-/** Frames of streams; those of DATA show as their flags and their text. */
+/** Frames of streams; DATA is shown as its flags and its text. */
 const SHOWN: ReadonlyMap<number, string | undefined> = new Map([
   [FRAME.headers, 'head'],
   [FRAME.data, undefined],

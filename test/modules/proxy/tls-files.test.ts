@@ -20,15 +20,15 @@ afterAll(() => {
   if (HAS_OPENSSL) rmSync(certificates.dir, { recursive: true, force: true });
 });
 
-/** `PREFIX_` stands for that of a protocol; `says`: the first line of each fault, without what OpenSSL says in brackets. */
+/** `PREFIX_` is replaced by that of a protocol. `says`: the first lines of faults, without OpenSSL's reasons. */
 const CASES: readonly { it: string; conf: string; says: readonly string[] }[] = [
   {
-    it: 'a certificate that is none',
+    it: 'an invalid certificate',
     conf: 'PREFIX_ssl_certificate DIR/garbage; PREFIX_ssl_certificate_key DIR/a.key;',
     says: ['cannot load certificate "DIR/garbage": PEM_read_bio_X509_AUX() failed'],
   },
   {
-    it: 'a key that is none',
+    it: 'an invalid key',
     conf: 'PREFIX_ssl_certificate DIR/a.crt; PREFIX_ssl_certificate_key DIR/garbage;',
     says: ['cannot load certificate key "DIR/garbage": PEM_read_bio_PrivateKey() failed'],
   },
@@ -48,7 +48,7 @@ const CASES: readonly { it: string; conf: string; says: readonly string[] }[] = 
     says: ['SSL_CTX_use_PrivateKey("DIR/b.key") failed'],
   },
   {
-    it: 'a list that is none',
+    it: 'an invalid list',
     conf: 'PREFIX_ssl_crl DIR/garbage;',
     says: ['X509_LOOKUP_load_file("DIR/garbage") failed'],
   },

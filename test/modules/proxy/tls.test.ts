@@ -61,7 +61,7 @@ async function startTls(
 const cases: readonly {
   it: string;
   conf: string;
-  /** On the level of `http`. */
+  /** Directives of `http`. */
   http?: string;
   server?: () => ServerOptions;
   body?: string;

@@ -10,9 +10,9 @@ intercepted: "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 unchanged: "HTTP/1.1 304 Not Modified\r\n\r\n"
 with-a-body: "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n" <pause> "hello"`);
 
-/** How many connections two requests take. */
+/** The number of connections for two requests. */
 const cases = [
-  { it: 'one that leads elsewhere', path: '/~sent-elsewhere', connections: 1 },
+  { it: 'one with a redirect inside the gateway', path: '/~sent-elsewhere', connections: 1 },
   { it: 'one with an error page of the gateway', path: '/~intercepted', connections: 1 },
   { it: 'one for a client that has the file', path: '/~unchanged', status: 304, connections: 1 },
   { it: 'one whose body is still to come', path: '/~with-a-body', connections: 2 },
@@ -20,7 +20,7 @@ const cases = [
 
 for (const { it, path, status = 200, connections } of cases) {
   const takes = connections === 1 ? 'leaves its connection open' : 'costs its connection';
-  test(`a response that nobody needs ${takes}: ${it}`, async (t) => {
+  test(`a response that is not needed ${takes}: ${it}`, async (t) => {
     const upstream = await startScriptedUpstream(t, SCRIPTS);
     const gw = await load(
       t,

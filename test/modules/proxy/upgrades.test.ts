@@ -6,7 +6,7 @@ import { oneGateway, type Owner } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
-/** An upstream that changes to the protocol that the path names, whenever it is asked for one; otherwise it responds with 200. */
+/** Starts an upstream that changes to the protocol in the path if a request has `Upgrade`; otherwise it sends 200. */
 async function startEager(t: Owner): Promise<{ port: number; heads: string[] }> {
   const heads: string[] = [];
   const sockets = new Set<Socket>();
@@ -44,7 +44,7 @@ const conf = (port: number): string => `server {
 
 const KEY = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** What needs the node engine, because uWebSockets.js hands over WebSockets only. */
+/** The status of upgrades that need the node engine: uWebSockets.js hands over WebSockets only. */
 const NODE_ONLY = ON_NODE_ENGINE ? 101 : 502;
 
 /** `sent`: the `Upgrade` that reaches the upstream. */
@@ -86,7 +86,7 @@ for (const { upgrade, path, status, sent } of CASES) {
   });
 }
 
-test('the upstream that changes to what nobody asked for is named in the log', async (t) => {
+test('an upstream that changes to a protocol that was not requested is logged', async (t) => {
   const upstream = await startEager(t);
   const gw = await load(t, conf(upstream.port));
   const connection = await gw.connect();

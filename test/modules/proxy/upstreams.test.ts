@@ -205,7 +205,7 @@ test('ambiguous requests are refused before any upstream sees them', async (t) =
   expect(upstream.heard()).toEqual([]);
 });
 
-test('an upstream whose socket is not there is a critical fault, told with its path', async (t) => {
+test('a missing socket of an upstream is logged at the level crit, with its path', async (t) => {
   const gw = await load(t, 'server { location / { proxy_pass http://unix:/no/such/dir/up.sock; } }');
   await gw.expect('GET /', { status: 502 });
   await gw.waitForLog(

@@ -104,7 +104,7 @@ test('texts and binary messages go both ways, also large ones', async (t) => {
   expect([data.equals(large), isBinary]).toEqual([true, true]);
 });
 
-// uWebSockets.js hands over frames, which are written anew; the node engine passes on the bytes, as nginx does.
+// uWebSockets.js hands over frames, which are encoded again; the node engine passes on the bytes, as nginx does.
 const PASSES_BYTES = ON_NODE_ENGINE;
 
 test('the upstream chooses the subprotocol, and is offered compression only where bytes are passed on', async (t) => {
@@ -151,7 +151,7 @@ test('$bytes_sent counts what the client has received, and $body_bytes_sent what
   const client = await gw.connect();
   const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
   client.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${key}\r\n`);
-  // A client that has got the close frame sends its own, and is closed.
+  // After the close frame the client sends its own, and the connection is closed.
   await client.until(/see you/);
   client.write(Buffer.from('888000000000', 'hex'));
   const received = await client.closed;
@@ -192,7 +192,7 @@ test('a handshake for a location without a proxy is an ordinary request', async 
   response.resume();
 });
 
-// In a cork of their own, uWebSockets.js closed 1 of some 500 connections, in one process of three.
+// Corked separately, uWebSockets.js closed 1 of some 500 connections, in one process of three.
 test('none of many connections that are opened one after the other is cut', async (t) => {
   const { gw } = await start(t);
   for (let index = 0; index < perTier({ short: 60, long: 10_000 }); index++) {

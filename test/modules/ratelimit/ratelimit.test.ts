@@ -5,7 +5,7 @@ import { callOn, openHttp2 } from '../../harness/http2-client.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Repeats what took longer than a second: only what takes less is of one second of the limit. */
+/** Repeats `ask` if it took longer than a second, so that all its requests are in one second of the limit. */
 async function inOneSecond<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     const startedMs = performance.now();
@@ -107,7 +107,7 @@ const cases = [
     counts: { 200: 1, 429: 2 },
   },
   {
-    it: 'counts nobody whom the access phase refuses, and everybody whom one check admits',
+    it: 'counts no request that the access phase refuses, and every request that one check admits',
     conf: 'ratelimit_rate 2r/s; satisfy any; allow 127.0.0.1; auth_request /auth;',
     paths: times(3),
     counts: { 200: 2, 429: 1 },
@@ -115,7 +115,7 @@ const cases = [
 ];
 for (const [index, { it, conf, paths, counts }] of cases.entries()) {
   test(`ratelimit ${it}`, async (t) => {
-    // A location of its own, since counts outlive a reload.
+    // A separate location, since counts are kept across reloads.
     const gw = await load(
       t,
       `${OK} server { server_name n${index}; ${IN} location = /auth { return 401; } location / { ${conf} } }`,
@@ -124,7 +124,7 @@ for (const [index, { it, conf, paths, counts }] of cases.entries()) {
   });
 }
 
-test('a second that has ended begins anew, and what was refused did not count', async (t) => {
+test('a new second begins with no requests, and refused requests are not counted', async (t) => {
   const gw = await load(t, `${OK} server { ${IN} location /anew { ratelimit_rate 3r/s; } }`);
   expect(await statuses(gw, times(9, '/anew'))).toEqual({ 200: 3, 429: 6 });
   await expect.poll(async () => (await gw.fetch('/anew')).status, { timeout: 5000 }).toBe(200);
@@ -155,7 +155,7 @@ test('a request counts once, also if it is redirected within its location, and n
   expect(found).toEqual(['p!', 200, 429]);
 });
 
-test('variables tell what was decided, and an error page is shown', async (t) => {
+test('variables show the decision, and an error page is sent', async (t) => {
   const shown = '"$ratelimit_result $ratelimit_source $ratelimit_key $ratelimit_cost"';
   const gw = await load(
     t,

@@ -8,7 +8,7 @@ const zone = () => createZone({ name: 'r', kind: 'request limit', sizeBytes: 32_
 const cases = [
   { it: 'admits as many as the limit', cost: 1, limit: 2, at: [0, 10, 20], says: 'allow allow deny' },
   {
-    it: 'begins anew a second after the first request, and counts nothing that it refused',
+    it: 'begins again a second after the first request, and does not count refused requests',
     cost: 1,
     limit: 1,
     at: [500, 600, 1499, 1500, 1600, 2500],

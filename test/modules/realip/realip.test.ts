@@ -46,7 +46,7 @@ test('all addresses of a host that is trusted by name are trusted, and none of a
   await gw.expect('GET /', { body: '192.0.2.1' }, from('192.0.2.1'));
 });
 
-test('of several X-Real-IP headers the first counts, of several X-Forwarded-For headers the last', async (t) => {
+test('of several X-Real-IP headers the first is used, of several X-Forwarded-For headers the last', async (t) => {
   const gw = await load(
     t,
     `set_real_ip_from 127.0.0.1; server { location / { error_page 404 = @in; } location @in { return 200 $remote_addr; }

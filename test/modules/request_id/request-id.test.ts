@@ -12,7 +12,7 @@ interface Case {
   readonly it: string;
   readonly conf: string;
   readonly sent?: Readonly<Record<string, string | string[]>>;
-  /** What the header of the response has; `null`: no such header. */
+  /** The value of a header in the response; `null` for no header. */
   readonly header: readonly [name: string, value: string | RegExp | null];
   readonly body?: string | RegExp;
 }
@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
     body: 'abc-2',
   },
   {
-    it: 'keeps the id to itself',
+    it: 'does not send the id to the client',
     conf: 'request_id_response off;',
     sent: { 'X-Request-ID': 'abc-3' },
     header: ['X-Request-ID', null],
@@ -93,7 +93,7 @@ test('an id goes to the upstream, replaces its header, and is the same after an 
   expect(await gw.waitForAccessLog(/id=(\S+) uri=\/a/)).toMatchObject({ 1: body });
 });
 
-test('an id is in the response of HTTP/2, and two requests have two', async (t) => {
+test('an id is in the response of HTTP/2, and two requests have different ids', async (t) => {
   const gw = await load(t, `server { http2 on; location / { request_id_response on; ${SHOWN} } }`);
   const session = openHttp2(gw.port);
   const [one, two] = [await callOn(session, '/'), await callOn(session, '/')];

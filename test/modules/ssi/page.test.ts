@@ -26,7 +26,7 @@ async function startGate(t: Owner, expected: number): Promise<{ readonly port: n
 
 const page = (text: string): Record<string, string> => ({ 'page.html': text });
 
-test('inclusions are asked for at once, and stand in their order', async (t) => {
+test('inclusions are requested at once, and keep their order', async (t) => {
   const gate = await startGate(t, 4);
   const text = [1, 2, 3, 4].map((n) => `${n}:<!--#include virtual="/up/${n}" -->`).join(' ');
   const gw = await load(
@@ -51,7 +51,7 @@ test('an inclusion that is waited for comes first', async (t) => {
   expect(gate.most()).toBe(1);
 });
 
-test('a page of many inclusions asks for fifty at once', async (t) => {
+test('a page of many inclusions requests fifty at once', async (t) => {
   const gate = await startGate(t, 50);
   const text = '<!--#include virtual="/up/x" -->'.repeat(100);
   const gw = await load(
@@ -85,7 +85,7 @@ test('a response that is too long for a variable ends the page, and only that', 
       'short.html': 'a<!--#include virtual="/brief" set="x" --><!--#echo var="x" -->',
     },
   );
-  // The limit is that of the location that responds.
+  // The location that responds decides the limit.
   expect((await gw.fetch('/short.html')).body).toBe('a123456789');
   await expect(gw.fetch('/page.html')).rejects.toThrow(/socket hang up|aborted/);
   await gw.waitForLog(/the body of a response could not be made: .*too big subrequest response: 9/);
@@ -122,7 +122,7 @@ test('the filters run in the order of nginx: sub_filter, charset, SSI, gzip', as
   expect(gunzipSync(response.bytes).toString()).toBe('/page.html replaced replaced included');
 });
 
-test('a pattern of a page is bounded as those of the configuration are', async (t) => {
+test('a pattern of a page is bounded like those of the configuration', async (t) => {
   const gw = await load(
     t,
     'server { root .; ssi on; default_type text/html; }',

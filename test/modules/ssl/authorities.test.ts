@@ -11,7 +11,7 @@ const load = oneGateway();
 
 let certificates: Certificates;
 
-/** `below` is an authority below `ca`; both have a list of what they have revoked. */
+/** `below` is an authority below `ca`; both have a list of revoked certificates. */
 beforeAll(() => {
   if (!HAS_OPENSSL) return;
   certificates = new Certificates();

@@ -34,7 +34,7 @@ const allFiles = () => ({
   'locked-main.key': certificates.read('main.locked'),
 });
 
-/** The name in the certificate that a client is shown and the body of its response, and its session. */
+/** Returns the name in the certificate that a client gets, the body of the response, and the session. */
 async function visit(
   port: number,
   options: ConnectionOptions = {},
@@ -56,7 +56,7 @@ const saidTo = async (port: number, servername: string): Promise<string> =>
 
 const BY_ADDRESS = 'map $remote_addr $pair { 127.0.0.1 main; default none; }';
 
-/** `pair`: what the server says of its certificates; `shown`: the name in the one that clients get. */
+/** `pair`: the directives about certificates; `shown`: the name in the certificate that clients get. */
 const CASES = [
   { it: 'of geo', http: 'geo $pair { default main; }', pair: ['$pair.crt', '$pair.key'] },
   { it: 'of a map over the address', http: BY_ADDRESS, pair: ['$pair.crt', '${pair}.key'] },
@@ -153,7 +153,7 @@ for (const [way, directives, versions] of [
     },
   );
 
-/** What a step does to the files of the pair `turn`, or how many seconds pass; what a client is shown then. */
+/** A change of the files of the pair `turn`, or the seconds that pass; then the certificate that a client gets. */
 type Step = readonly [does: 'begin' | 'replace' | 'remove' | 'visit others' | number, shown: string];
 
 const GONE = 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR';
@@ -179,7 +179,7 @@ const CACHES: readonly { it: string; cache: string; locked?: true; steps: readon
     ],
   },
   {
-    it: 'drops what is not used',
+    it: 'drops unused files',
     cache: 'max=4 inactive=1s',
     steps: [
       ['begin', 'main'],
@@ -188,7 +188,7 @@ const CACHES: readonly { it: string; cache: string; locked?: true; steps: readon
     ],
   },
   {
-    it: 'has room for so many files',
+    it: 'keeps a limited number of files',
     cache: 'max=4',
     steps: [
       ['begin', 'main'],

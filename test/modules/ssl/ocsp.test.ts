@@ -111,10 +111,10 @@ async function shakeHands(port: number, options: ConnectionOptions = {}): Promis
   return socket;
 }
 
-/** The stapled response; `undefined`: none. */
+/** Returns the stapled response; `undefined` without one. */
 const stapled = async (port: number): Promise<Buffer | undefined> => (await greeted(port)).staple;
 
-/** The stapled response, and the serial number of the certificate that is shown. */
+/** Returns the stapled response and the serial number of the certificate. */
 async function greeted(
   port: number,
   offers: ConnectionOptions = {},
@@ -168,7 +168,7 @@ for (const [it, start] of [
     expect(responder.asked()).toBe(1);
   });
 
-/** Ways to offer RSA and elliptic curves, of which the server chooses a certificate. */
+/** Offers of RSA and elliptic curves, by which the server chooses a certificate. */
 const OFFERS: readonly (ConnectionOptions & { readonly it: string })[] = [
   { it: 'whatever it likes' },
   { it: 'RSA alone', sigalgs: 'RSA-PSS+SHA256:RSA+SHA256' },
@@ -221,7 +221,7 @@ for (const [it, ...pairs] of PAIRS) {
 
 const unstapled: readonly { it: string; start: (t: Owner) => Promise<Responder>; log: RegExp }[] = [
   {
-    it: 'signed by a stranger',
+    it: 'signed by another authority',
     start: (t) => startResponder(t, '-rsigner stranger.crt -rkey stranger.key -nmin 60'),
     log: /OCSP response not signed by an authorized responder while requesting certificate status/,
   },

@@ -28,7 +28,7 @@ afterAll(() => {
   if (HAS_OPENSSL) rmSync(certificates.dir, { recursive: true, force: true });
 });
 
-/** The ways by which clients resume: the version of TLS, and what the server keeps. */
+/** Ways of resuming a session: the version of TLS, and the data that the server keeps. */
 const WAYS = [
   {
     way: 'by id',
@@ -42,7 +42,7 @@ const WAYS = [
 
 type Way = (typeof WAYS)[number];
 
-/** What a client shows: its certificate with those that follow it. */
+/** The certificate of a client with its chain. */
 const CHAINS: Readonly<Record<string, readonly string[]>> = {
   plain: ['plain'],
   revoked: ['revoked'],
@@ -69,7 +69,7 @@ interface Visited {
   readonly session: Buffer | undefined;
 }
 
-/** One request on a connection of its own to the server `a`. */
+/** Sends one request on a new connection to the server `a`. */
 async function visit(gw: Gateway, way: Way, { as, name = 'a', session }: Client): Promise<Visited> {
   const options: ConnectionOptions = {
     host: '127.0.0.1',
@@ -104,7 +104,7 @@ interface Client {
 
 const ON = 'ssl_verify_client on;';
 
-/** `second`: what the session of the first handshake gives. */
+/** `second`: the result with the session of the first handshake. */
 const CASES = [
   {
     it: 'of a certificate is resumed',
@@ -141,7 +141,7 @@ const CASES = [
   },
 ] as const;
 
-/** `second`: what the session of a server gives at one with other settings. */
+/** `second`: the result with that session at a server with other settings. */
 const CHANGES = [
   { it: 'no other settings', as: 'leaf', after: '', second: 'SUCCESS r CN=leaf' },
   { it: 'a list that revokes it', as: 'revoked', after: 'ssl_crl DIR/ca.crl;', second: '400' },

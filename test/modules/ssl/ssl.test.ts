@@ -53,7 +53,7 @@ async function shakeHands(port: number, options: ConnectionOptions = {}): Promis
 
 const nameOf = (socket: TLSSocket): string => String(socket.getPeerCertificate().subject.CN);
 
-/** One request on a connection of its own: its body, and the session that a later connection can resume. */
+/** Sends one request on a new connection. Returns the body and the session that a later connection can resume. */
 async function visit(
   port: number,
   options: ConnectionOptions = {},
@@ -289,7 +289,7 @@ test.runIf(HAS_OPENSSL)(
     await gw.waitForLog(
       /\[error\] .*cannot load certificate ".*\/second\.crt": BIO_new_file\(\) failed .*while SSL handshaking/,
     );
-    // They may come and change while the gateway runs.
+    // These files may appear and change while the gateway runs.
     writeFileSync(join(gw.dir, 'second.crt'), certificates.read('second.crt'));
     writeFileSync(join(gw.dir, 'second.key'), certificates.read('second.key'));
     expect(nameOf(await shakeHands(gw.port, { servername: 'second' }))).toBe('second');

@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 
-/** A file that rested for this long is kept in memory by the next request. */
+/** A file that has not changed for this long is kept in memory by the next request. */
 const SETTLED_MS = 120;
 const CLIENTS = 16;
-/** The time of the file before every change, in whole seconds: what is set is what is read. */
+/** The time of the file before every change, in whole seconds, which file systems keep exactly. */
 const OLD = new Date('2020-01-01T00:00:00Z');
 
-/** Every change ends with the content that it gives; each version is another text of the same length. */
+/** Every change returns the new content; all versions have the same length. */
 const CHANGES: readonly { readonly it: string; readonly act: (path: string, version: string) => string }[] = [
   {
     it: 'is overwritten',
@@ -45,7 +45,7 @@ const CHANGES: readonly { readonly it: string; readonly act: (path: string, vers
     },
   },
   {
-    it: 'is removed and written anew',
+    it: 'is removed and written again',
     act(path, version) {
       rmSync(path);
       writeFileSync(path, version);
@@ -70,12 +70,12 @@ const CHANGES: readonly { readonly it: string; readonly act: (path: string, vers
   },
 ];
 
-/** Clients that ask for the file without a pause, over connections that stay. */
+/** Clients that request the file without a pause, over kept connections. */
 class Load {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CLIENTS + 1 });
   readonly #gw: Gateway;
   readonly #clients: Promise<void>[];
-  /** What the file is for requests that begin now; `undefined` while it changes. */
+  /** The content for requests that begin now; `undefined` while the file changes. */
   current: string | undefined;
   responses = 0;
   readonly stale: string[] = [];
@@ -89,7 +89,7 @@ class Load {
     });
   }
 
-  /** One request; its response counts if the file does not change meanwhile. */
+  /** Sends one request and checks its response if the file has not changed meanwhile. */
   async check(): Promise<void> {
     const { current } = this;
     const body = await this.#get();

@@ -32,7 +32,7 @@ async function startSite(t: Owner, bytes: number, server = ''): Promise<Site> {
 
 const sum = (bytes: Uint8Array): string => createHash('sha1').update(bytes).digest('hex');
 
-/** How often the processes of the gateway have this file open. */
+/** Returns the number of descriptors of this file in the processes of the gateway. */
 function timesOpen(path: string, pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).filter((fd) => {
     try {

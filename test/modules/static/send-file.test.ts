@@ -8,7 +8,7 @@ import { TestWire } from '../../harness/test-wire.ts';
 const SIZE_BYTES = 5_000_000;
 const LARGEST_PIECE = 262_144;
 
-/** A large file on a disk that gives its pieces when it is asked to; it notes what is done with it. */
+/** A large file on a slow disk, which gives its pieces when the test wants, and records all calls. */
 class SlowFile implements OpenFile {
   readonly kind = 'file';
   readonly sizeBytes = SIZE_BYTES;

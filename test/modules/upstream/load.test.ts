@@ -29,7 +29,7 @@ test('an upstream keeps its servers in file order, on port 80 by default', () =>
   ]);
 });
 
-test('a server keeps what its parameters say', () => {
+test('a server has the values of its parameters', () => {
   const parameters =
     'weight=3 max_conns=7 max_fails=0 fail_timeout=1m30s backup down drain slow_start=30s route=r1';
   const { plan } = loadText(`http { upstream u { server 10.0.0.1; server 10.0.0.2 ${parameters}; } }`);

@@ -127,7 +127,7 @@ test('least_conn sends requests to the peer that has fewer, in every worker', as
   holds = false;
   for (const end of waiting.idle.splice(0)) end();
   await vi.waitFor(() => expect(bodies).toEqual(['idle', 'idle', 'idle']), FAST);
-  // Each worker may still count one request whose response the client has: three on the other peer outweigh that.
+  // Each worker may still count one request that has its response; three requests on the other peer outweigh it.
   for (let n = 0; n < 6; n++) await gw.expect('GET /', { body: 'idle' });
   for (const end of waiting.busy.splice(0)) end();
   await Promise.all(held);

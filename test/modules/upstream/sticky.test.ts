@@ -10,7 +10,7 @@ const loadTwo = oneGateway({ workers: 2 });
 
 type NamedPeer = TestPeer & { readonly name: string };
 
-/** Three peers that respond with their name and set the session that the request asks for. */
+/** Starts three peers that respond with their name and set the requested session. */
 async function startPeers(t: Owner): Promise<readonly [NamedPeer, NamedPeer, NamedPeer]> {
   const start = async (name: string) => {
     const peer = await startPeer(t, name, ({ url = '' }, response) => {
@@ -108,7 +108,7 @@ test('a request whose peer fails is bound to the one that serves it', async (t) 
   expect(headers.getSetCookie()).toEqual([`srv=${body}`]);
 });
 
-test('the response that no peer gave names the last peer that was tried', async (t) => {
+test('a response of the gateway itself names the last peer that was tried', async (t) => {
   const [a] = await startPeers(t);
   const gw = await load(t, confOf([a], 'sticky cookie srv;', { server: 'route=NAME' }));
   await a.die();

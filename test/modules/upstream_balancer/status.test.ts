@@ -5,7 +5,7 @@ import { startPeer, type TestPeer } from '../../harness/peer.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Counts survive a reload under the name of their upstream: each test has names of its own. */
+/** Counts of an upstream survive a reload, so each test has its own names. */
 let tests = 0;
 
 interface Status {
@@ -84,7 +84,7 @@ const KEY_COUNTS = [
 interface KeyCase {
   readonly it: string;
   readonly directives: string;
-  /** The value of the cookie or header of each request; '': none. A and B stand for the addresses. */
+  /** The value of the cookie or header of each request; '' for none. A and B are replaced by the addresses. */
   readonly keys: readonly string[];
   readonly parameters?: string;
   readonly counts: Readonly<Record<string, number>>;
@@ -139,7 +139,7 @@ const keyed: readonly KeyCase[] = [
     },
   },
   {
-    it: 'a peer that drains is left out of hashes, but serves who names it',
+    it: 'a draining peer is left out of hashes, but serves requests that name it',
     directives: cookie,
     parameters: 'drain',
     keys: ['someone', 'peer:A'],
@@ -178,7 +178,7 @@ test('upstream_balancer_status shows why a named peer was not taken', async (t) 
   );
   const headers = { cookie: `route=peer:${addressOf(a)}` };
   await a.die();
-  // The first one tries it in vain; while it is left alone, nobody else does.
+  // The first request tries the failed peer; then no request does for a while.
   await gw.expect('GET /', { body: 'b' }, { headers });
   await gw.expect('GET /', { body: 'b' }, { headers });
   const { upstreams, ...counts } = await statusOf(gw);
@@ -210,7 +210,7 @@ test('upstream_balancer_status names each method as the configuration does', asy
   );
 });
 
-test('what peers got that have left a group counts on', async (t) => {
+test('requests to peers that have left a group stay counted', async (t) => {
   const [a, b] = await startPair(t);
   const name = `u${++tests}`;
   const gw = await load(t, confOf(name, `server ${addressOf(a)};`));
@@ -222,7 +222,7 @@ test('what peers got that have left a group counts on', async (t) => {
   expect(upstreams).toMatchObject([{ picks: 4, peers: [{ address: addressOf(b), picks: 1, share: 0.25 }] }]);
 });
 
-test('upstream_balancer_status is for reading', async (t) => {
+test('upstream_balancer_status refuses methods other than GET and HEAD', async (t) => {
   const gw = await load(t, `server { location = /status { upstream_balancer_status; } }`);
   await gw.expect('POST /status', { status: 405, headers: { allow: 'GET, HEAD' } });
   await gw.expect('HEAD /status', { status: 200, body: '' });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { startProgram } from '../../harness/scripted-program.ts';
 
-test('uwsgi_string stands behind the parameters, where a modifier looks for it', async (t) => {
+test('uwsgi_string is sent after the parameters, where a modifier expects it', async (t) => {
   const program = await startProgram(t, 'uwsgi', () => ['Content-Type: text/plain\r\n\r\n', 'run']);
   const gw = await startGateway(
     t,

@@ -7,7 +7,7 @@ import { perTier } from '../../harness/tier.ts';
 const CONNECTIONS = 32;
 const TOTAL = perTier({ short: 1_000, long: 8_000 });
 
-/** Publishes on kept-alive connections, which the kernel spreads over the workers; gives the generations. */
+/** Publishes on kept connections, which the kernel spreads over the workers. Returns the generations. */
 async function publishMany(port: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const one = (n: number) =>

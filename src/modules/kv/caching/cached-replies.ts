@@ -153,7 +153,6 @@ class Life {
   }
 }
 
-/** Longest tag. */
 const TAG_BYTES = 64;
 
 /** Returns the tag of a key: `kv:key`, or a digest if that is too long or the key is not text. */

@@ -2,7 +2,7 @@
 export interface Case {
   readonly it: string;
   readonly path: string;
-  /** Paths that are called before; each gets 200. */
+  /** Paths that are requested before; each gets 200. */
   readonly first?: readonly string[];
   /** 200 by default. */
   readonly status?: number;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   };
 });
 
-/** The content of caches survives a reload: each test has caches of its own. */
+/** The content of caches survives a reload, so each test has its own caches. */
 let tests = 0;
 
 const confOf = (zone: string, port: number): string => `
@@ -58,7 +58,7 @@ const purge = (gw: Gateway, body: CachePurge | object): Promise<ReceivedResponse
   return gw.fetch(`/_gw/${DATA_PATHS.caches}`, { method: 'POST', headers, body: JSON.stringify(body) });
 };
 
-test('the console tells what each cache holds, what it had for requests, and its largest responses', async (t) => {
+test('the console shows the contents, the statuses and the largest responses of each cache', async (t) => {
   const { gw, zone } = await begin(t);
   const sizes = Array.from({ length: 12 }, (_, n) => (n + 1) * 100);
   await store(gw, ...sizes.map((size) => `/a${size}`));
@@ -87,7 +87,7 @@ const purges = [
   { it: 'a key', match: 'key', text: '/a/1', gone: ['/a/1'] },
   { it: 'keys that begin alike', match: 'prefix', text: '/a/', gone: ['/a/1', '/a/2'] },
   { it: 'a tag', match: 'tag', text: 'page2', gone: ['/a/2', '/b/2'] },
-  { it: 'what is not there', match: 'key', text: '/none', gone: [] },
+  { it: 'a key without a response', match: 'key', text: '/none', gone: [] },
 ] as const;
 
 for (const { it, match, text, gone } of purges) {

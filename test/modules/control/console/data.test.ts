@@ -138,7 +138,7 @@ test('the log tail has the lines of the master and the requests of every worker,
   await gw.fetch('/a?key=topsecret&n=1');
   const { entries, newest } = await read<LogPage>(gw, DATA_PATHS.log);
   const lines = entries.map(({ channel, type, payload }) => `${channel} ${type} ${payload}`);
-  // The default engine also says what it drops.
+  // The default engine also logs what it drops.
   expect(lines.filter((line) => !line.startsWith('error warn'))).toEqual([
     expect.stringMatching(/^error notice \d+#0: start worker processes: 2$/) as string,
     expect.stringMatching(/^request 200 GET \d+ 1 127\.0\.0\.1 \/a\?key=\*\*\*&n=1$/) as string,

@@ -24,7 +24,7 @@ const json = { 'Content-Type': 'application/json' };
 const own = { ...json, 'X-Gw-Console': '1' };
 const origin = (value: string) => ({ headers: { ...own, Origin: value } });
 
-test('a console or an API without its last slash redirects to the one with it', async () => {
+test('a console or an API without its last slash redirects to the path with it', async () => {
   await gw.expect('GET /_gw', { status: 301, location: `${gw.url}/_gw/` });
   await gw.expect('GET /api?x=1', { status: 301, location: `${gw.url}/api/?x=1` });
 });

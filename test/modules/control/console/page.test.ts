@@ -148,7 +148,7 @@ test('the overview shows a refused reload until a later one succeeds', async (t)
   await expectShown(page.getByText('configuration 2'));
 });
 
-test('a cluster shows with its nodes, its streams and its store, and only if there is one', async (t) => {
+test('a cluster is shown with its nodes, its streams and its store, if the configuration has one', async (t) => {
   const store = await redis('--databases', '14');
   const page = await browser.look(t, 'overview');
   const link = page.getByRole('link', { name: 'Cluster' });
@@ -162,7 +162,7 @@ test('a cluster shows with its nodes, its streams and its store, and only if the
   const main = page.getByRole('region', { name: 'Cluster main', exact: true });
   await expectShown(main.getByRole('row', { name: /^gw-a this gateway \d+\.\d+\.\d+ just now$/ }));
   await expectShown(main.getByRole('row', { name: 'ev:talk events of talk 0 none 0' }));
-  // Whoever can write into the store chooses the names of its nodes.
+  // The names of nodes are chosen by whoever can write into the store.
   const hostile = '<img src=x onerror="document.title=1">';
   const facts = JSON.stringify({ version: '<b>9</b>', differs: ['ev:talk'] });
   await store.client.hset('gw:{gw:nodes}:f', hostile, `i ${facts}`);

@@ -84,7 +84,7 @@ test('the console lists the REST locations and what can be tried there', async (
   ]);
   const { body } = await gw.fetch(`/_gw/${DATA_PATHS.apis}?api=${encodeURIComponent(idFor('/rest/'))}`);
   const { roles, resources } = JSON.parse(body) as ApiDescription;
-  // Roles are those of the whole server: other files of a run have their own.
+  // Roles belong to the whole server, which other test files share.
   expect(roles.map(({ name }) => name)).toEqual(expect.arrayContaining(['anon', 'web_admin', 'web_user']));
   expect(roles.map(({ name }) => name)).not.toEqual(expect.arrayContaining(['postgres']));
   expect(resources.map(({ name }) => name)).toEqual([
@@ -126,7 +126,7 @@ test('a worker makes two trials of a location at a time', async () => {
     method: 'POST',
     body: '{"seconds":2}',
   };
-  // Of five requests one of the two workers gets three.
+  // One of the two workers gets at least three of five requests.
   const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await post(nap)).status));
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
 });
@@ -189,7 +189,7 @@ for (const { it, status, ...request } of writes) {
   });
 }
 
-test('claims decide what row security lets through', async () => {
+test('claims decide which rows row security shows', async () => {
   const outcome = await tried({ target: '/rest/notes?select=id', role: 'web_user', claims: { sub: 'ann' } });
   expect(outcome.response?.body.replace(/\s/g, '')).toBe('[{"id":1},{"id":2}]');
   expect(outcome.relations[0]).toMatchObject({
@@ -300,12 +300,12 @@ test('a login role that is no superuser cannot be tried either', async () => {
   expect(status).toBe(403);
 });
 
-test('a role that a function takes up ends with its transaction', async () => {
+test('a role that a function sets ends with its transaction', async () => {
   await tried({ target: '/rest/rpc/escape', method: 'POST', body: '{}' });
   expect((await tried({ target: '/rest/rpc/who', role: 'web_user' })).response?.body).toBe('"web_user"');
 });
 
-test('a large response is cut, and its size told', async () => {
+test('a large response is cut, and its size is shown', async () => {
   const { response } = await tried({ target: '/rest/wide' });
   expect(response).toMatchObject({ status: 200, isCut: true });
   expect(response?.body.length).toBe(65_536);
@@ -403,7 +403,7 @@ test('trials are off unless the configuration says otherwise', async () => {
   expect([status, body]).toEqual([403, expect.stringContaining('control_console_api')]);
 });
 
-test('a database that cannot be reached is said to be so, and the log has the user', async (t) => {
+test('a database that cannot be reached is reported, and the log has the user', async (t) => {
   const conf = `server {
     location /rest/ { dbrest_pass "postgresql://a:pass-word@127.0.0.1:1/x"; dbrest_anon_role anon; }
     location /_gw/ {

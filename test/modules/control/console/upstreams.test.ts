@@ -13,7 +13,7 @@ import { ConsoleBrowser, expectShown } from './console-browser.ts';
 
 const load = oneGateway({ workers: 2 });
 
-/** Counts and members survive a reload under the name of their upstream: each test has names of its own. */
+/** Counts and members of an upstream survive a reload, so each test has its own names. */
 let tests = 0;
 
 const confOf = (name: string, servers: string, location = ''): string =>
@@ -40,7 +40,7 @@ const change = (gw: Gateway, body: PeerChange | object): Promise<ReceivedRespons
 
 const NEVER = { lastErrorMs: 0, lastErrorCode: 0, isRestored: false };
 
-test('the console tells how a group selects, what its peers did, and since when they are in their state', async (t) => {
+test('the console shows the method of a group, and the counts, states and times of its peers', async (t) => {
   const [a, b] = await Promise.all([startPeer(t, 'a'), startPeer(t, 'b')]);
   const name = `u${++tests}`;
   const servers = `server 127.0.0.1:${a.port} weight=3; server 127.0.0.1:${b.port} fail_timeout=1h; server 127.0.0.1:1 backup;`;
@@ -75,7 +75,7 @@ test('the console tells how a group selects, what its peers did, and since when 
   });
 });
 
-test('the console tells the last probes of checked peers', async (t) => {
+test('the console shows the last probes of checked peers', async (t) => {
   const peer = await startPeer(t, 'p', (_, response) => void response.writeHead(503).end());
   const name = `u${++tests}`;
   const gw = await load(
@@ -110,7 +110,7 @@ test('a peer is drained, undrained and weighed in the console, as by the API', a
     { state: 'draining', drains: true },
     { state: 'up', drains: false },
   ]);
-  // What the response tells is in the journal, and the API tells it too.
+  // The journal and the API have the members of the response.
   expect(JSON.parse(gw.read('state/app.json'))).toMatchObject({ draining: ['10.0.0.1:80'] });
   expect((await gw.fetch('/api')).body).toContain('"drain_count":1');
 
@@ -131,14 +131,14 @@ const refusals = [
   { it: 'of no group', body: { drain: '10.0.0.1:80' }, status: 400 },
   { it: 'of nothing', body: { upstream: 'NAME' }, status: 400 },
   { it: 'that is no object', body: [], status: 400 },
-  { it: 'of a peer that is not there', body: { upstream: 'NAME', drain: '10.9.9.9:80' }, status: 404 },
+  { it: 'of a missing peer', body: { upstream: 'NAME', drain: '10.9.9.9:80' }, status: 404 },
   {
-    it: 'of a weight that is none',
+    it: 'of an invalid weight',
     body: { upstream: 'NAME', weigh: '10.0.0.1:80', weight: 0 },
     status: 400,
   },
   { it: 'of an unknown kind', body: { upstream: 'NAME', remove_all: true }, status: 400 },
-  { it: 'that leaves nobody', body: { upstream: 'NAME', remove: ['10.0.0.1:80'] }, status: 400 },
+  { it: 'that leaves no peer', body: { upstream: 'NAME', remove: ['10.0.0.1:80'] }, status: 400 },
 ] as const;
 
 test('a change in the console that is not possible is refused with its reason', async (t) => {

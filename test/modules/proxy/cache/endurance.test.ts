@@ -9,7 +9,7 @@ import { perTier } from '../../../harness/tier.ts';
 import { sabotage, SABOTAGED } from '../../../master/saboteur.ts';
 import { cached, cacheStatus, movableClock, type Origin, startOrigin } from './origin.ts';
 
-/** A body that tells its page in each of its bytes. */
+/** Returns a body with the name of its page in every line. */
 const bodyOf = (path: string, bytes: number): Buffer => Buffer.alloc(bytes, `${path}\n`);
 
 function serveBodies(origin: Origin, bytesOf: (path: string) => number): void {
@@ -51,7 +51,7 @@ test(
 /** Hits that are seen before the gateway is killed. */
 const LEAST_HITS = 3;
 
-/** Reads pages, old and new ones, while the gateway is killed. Gives those that were hits, whose files are in place. */
+/** Reads old and new pages while the gateway is killed. Returns those that were hits, whose files are complete. */
 async function readAndKill(gw: Gateway, delayMs: number): Promise<ReadonlySet<string>> {
   const hits = new Set<string>();
   let isOver = false;
@@ -73,7 +73,7 @@ async function readAndKill(gw: Gateway, delayMs: number): Promise<ReadonlySet<st
   return hits;
 }
 
-/** A file system of its own; `undefined`: this account cannot mount one. */
+/** Mounts a separate file system; `undefined` if this account cannot. */
 function smallDisk(t: TestContext, megabytes: number): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'gw-disk-'));
   try {
@@ -133,13 +133,13 @@ test('below "min_free" the least recently used responses go', async (t) => {
     return bavail * bsize;
   };
   await expect.poll(free).toBeGreaterThanOrEqual(2 * 1_048_576);
-  // What is needed goes, and no more.
+  // Only as many files as necessary are removed.
   expect(free()).toBeLessThan(2.5 * 1_048_576);
   expect((await gw.fetch('/p29')).headers.get('x-cache')).toBe('HIT');
   expect((await gw.fetch('/p0')).headers.get('x-cache')).toBe('MISS');
 });
 
-test('when the worker that looks after the directory dies, another one does', async (t) => {
+test('when the worker that manages the directory dies, another one takes over', async (t) => {
   const origin = await startOrigin(t);
   const clock = movableClock(t);
   const gw = await startGateway(t, cached(origin, '', 'inactive=1m'), {
@@ -155,7 +155,7 @@ test('when the worker that looks after the directory dies, another one does', as
   await gw.waitForLog(/worker \d was started again/);
   clock.move(90);
   await expect.poll(() => cacheStatus(gw, '/b')).toMatch(/^HIT/);
-  // What nobody asked for has been removed, so the page is fetched anew.
+  // Unused responses have been removed, so the page is fetched again.
   await expect.poll(() => filesIn(gw)).toBe(1);
   expect(await cacheStatus(gw)).toMatch(/^MISS/);
 });

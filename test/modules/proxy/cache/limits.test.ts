@@ -12,7 +12,7 @@ function filesOf(gw: Gateway): string[] {
     .filter((path) => existsSync(path) && statSync(path).isFile());
 }
 
-test('a response that nobody asks for during "inactive" is removed, fresh or not', async (t) => {
+test('a response that is not requested during "inactive" is removed, fresh or not', async (t) => {
   const origin = await startOrigin(t);
   const clock = movableClock(t);
   const gw = await startGateway(t, cached(origin, '', 'inactive=1m'), clock.options);
@@ -57,17 +57,17 @@ test('a full index drops the least recently used responses, and every request ha
   expect((await cacheStatus(gw, '/0')).slice(0, 4)).toBe('MISS');
 });
 
-test('at a start, unfinished files go, and files of others stay', async (t) => {
+test('a start removes unfinished files and keeps files of other programs', async (t) => {
   const origin = await startOrigin(t);
   const gw = await startGateway(t, cached(origin));
-  // A file that is not complete would go at the start as well.
+  // An incomplete file would be removed at the start as well.
   await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
   await gw.stop();
   const root = join(gw.dir, 'cache');
   const name = 'a'.repeat(32);
   writeFileSync(join(root, `${name}-0123456789abcdef-1-1.part`), 'unfinished');
   mkdirSync(join(root, 'mine'));
-  // Another program's file may even have the name of an entry: nginx calls its files so.
+  // A file of another program may have the name of an entry, as those of nginx do.
   mkdirSync(join(root, 'a', 'aa'), { recursive: true });
   for (const foreign of ['README', name, `mine/${name}`, `${name}.part`, `a/aa/${name}`])
     writeFileSync(join(root, foreign), 'mine');
@@ -79,7 +79,7 @@ test('at a start, unfinished files go, and files of others stay', async (t) => {
   await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
 });
 
-test('without its directory, a cache costs no response', async (t) => {
+test('every response is sent if the directory of its cache is missing', async (t) => {
   const origin = await startOrigin(t);
   const clock = movableClock(t);
   const gw = await startGateway(t, cached(origin), clock.options);
@@ -87,7 +87,7 @@ test('without its directory, a cache costs no response', async (t) => {
   await cacheStatus(gw);
   await expect.poll(() => filesOf(gw)).toHaveLength(1);
   rmSync(join(gw.dir, 'cache'), { recursive: true });
-  // A file in its place: nothing can be created below it.
+  // Nothing can be created below a file in place of the directory.
   writeFileSync(join(gw.dir, 'cache'), '');
   origin.respond = (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=3600').end(large);
@@ -100,7 +100,7 @@ test('without its directory, a cache costs no response', async (t) => {
   await expect.poll(() => cacheStatus(gw, '/large')).toBe(`HIT ${large}`);
 });
 
-test('if the file of a response is gone, it is fetched anew', async (t) => {
+test('if the file of a response is missing, it is fetched again', async (t) => {
   const origin = await startOrigin(t);
   const gw = await startGateway(t, cached(origin));
   const large = 'x'.repeat(300_000);
@@ -115,7 +115,7 @@ test('if the file of a response is gone, it is fetched anew', async (t) => {
   await gw.waitForLog(/\[crit\].*open\(\)/);
 });
 
-test('files that cannot be opened are told of once in 10 s', async (t) => {
+test('files that cannot be opened are logged once in 10 s', async (t) => {
   const origin = await startOrigin(t);
   const clock = movableClock(t);
   const gw = await startGateway(t, cached(origin), clock.options);
@@ -124,7 +124,7 @@ test('files that cannot be opened are told of once in 10 s', async (t) => {
   };
   const complete = (): string[] => filesOf(gw).filter((path) => !path.endsWith('.part'));
   const told = (): number => gw.errorLog().match(/\[crit\].*open\(\)/g)?.length ?? 0;
-  // The files of the first round are stored; those of the others are fetched anew, because they are gone.
+  // The files of the first round are stored. Later rounds fetch the pages again, because their files are gone.
   for (const [round, lines] of [0, 1, 1, 2].entries()) {
     if (round === 3) clock.move(11);
     for (const path of complete()) rmSync(path);
@@ -149,7 +149,7 @@ test('uses are counted for a key, not for each of its variants', async (t) => {
   expect(await status('two')).toBe('HIT two');
 });
 
-test('a second X-Accel-Expires does not count, and the log says so', async (t) => {
+test('a second X-Accel-Expires is ignored and logged', async (t) => {
   const origin = await startOrigin(t);
   const gw = await startGateway(t, cached(origin));
   origin.respond = (_request, response) => {

@@ -35,7 +35,7 @@ test('a file that cannot be read keeps only itself out of the cache', async (t) 
   await gw.fetch('/a');
   await expect.poll(() => cacheStatus(gw)).toBe('HIT number 1');
   await gw.stop();
-  // As a gateway that was started once by root would leave them.
+  // A gateway that root has started once would leave them like this.
   for (const name of ['f/ff', 'e/ee']) {
     const directory = join(gw.dir, 'cache', name);
     mkdirSync(directory, { recursive: true });
@@ -63,7 +63,7 @@ test('"proxy_limit_rate" holds for responses that are stored', async (t) => {
   expect(performance.now() - started).toBeGreaterThan(300);
 });
 
-test('variables of a stale response do not tell of the request that updates it', async (t) => {
+test('variables of a stale response are not those of the request that updates it', async (t) => {
   const origin = await startOrigin(t);
   const clock = movableClock(t);
   origin.respond = (_request, response) =>

@@ -57,7 +57,7 @@ export interface Clock {
   move(seconds: number): void;
 }
 
-/** Gives the options for a gateway with a clock of its own. */
+/** Returns the options for a gateway with a separate clock. */
 export function movableClock(t: Owner): Clock {
   const dir = mkdtempSync(join(tmpdir(), 'gw-clock-'));
   t.onTestFinished(async () => rmSync(dir, { recursive: true }));
@@ -69,7 +69,7 @@ export function movableClock(t: Owner): Clock {
   };
 }
 
-/** Gives `STATUS body` of a response. */
+/** Returns `STATUS body` of a response. */
 export async function cacheStatus(gw: Gateway, path = '/a', init?: CallInit): Promise<string> {
   const response = await gw.fetch(path, init);
   return `${response.headers.get('x-cache')} ${response.body}`;

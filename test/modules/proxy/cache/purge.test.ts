@@ -18,7 +18,7 @@ const status = async (gw: Gateway, path: string): Promise<string> =>
   (await cacheStatus(gw, path)).split(' ')[0] ?? '';
 
 for (const workers of [1, 4]) {
-  test(`a purge removes what its key means, for all of ${workers} workers`, async (t) => {
+  test(`a purge removes the responses of its key in all of ${workers} workers`, async (t) => {
     const origin = await startOrigin(t);
     const gw = await startGateway(t, cached(origin, KEY), { workers });
     for (const path of ['/a', '/a/b', '/a/c', '/d']) await cacheStatus(gw, path);

@@ -34,7 +34,7 @@ const expired: readonly {
   then: Respond;
   sees: readonly string[];
 }[] = [
-  { it: 'is fetched anew', then: fresh('two'), sees: ['EXPIRED two', 'HIT two'] },
+  { it: 'is fetched again', then: fresh('two'), sees: ['EXPIRED two', 'HIT two'] },
   {
     it: 'is served after a connection error that use_stale names',
     conf: 'proxy_cache_use_stale error;',
@@ -61,7 +61,7 @@ const expired: readonly {
     sees: ['STALE one'],
   },
   {
-    it: 'is not served instead of a 500 that its stale-if-error does not mean',
+    it: 'is not served instead of a 500 to which its stale-if-error does not apply',
     first: fresh('one', 'max-age=10, stale-if-error=100'),
     then: fault,
     sees: ['EXPIRED fault'],
@@ -73,7 +73,7 @@ const expired: readonly {
     sees: ['EXPIRED 502'],
   },
   {
-    it: 'is asked about with its ETag, and renewed by a 304',
+    it: 'is revalidated with its ETag, and renewed by a 304',
     conf: 'proxy_cache_revalidate on;',
     then: same,
     sees: ['REVALIDATED one', 'HIT one'],
@@ -105,7 +105,7 @@ for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
   });
 }
 
-test('a stale response is served at once, and updated by a request of its own', async (t) => {
+test('a stale response is served at once, and updated by a separate request', async (t) => {
   const origin = await startOrigin(t);
   const conf = 'proxy_cache_use_stale updating; proxy_cache_background_update on;';
   const gw = await load(t, cached(origin, conf), clock.options);
@@ -194,7 +194,7 @@ test('with the lock, one request is sent for a cold key whose responses vary', a
 
 const impatient: readonly { it: string; conf: string; then: string }[] = [
   {
-    it: 'that waits too long goes its own way, and its response is not stored',
+    it: 'that waits too long is sent to the upstream, and its response is not stored',
     conf: 'proxy_cache_lock_timeout 20ms;',
     then: 'MISS one',
   },
@@ -225,7 +225,7 @@ for (const { it, conf, then } of impatient) {
   });
 }
 
-test('a fetch goes on when its client has gone', async (t) => {
+test('a fetch continues when its client has left', async (t) => {
   const origin = await startOrigin(t);
   const gw = await load(t, cached(origin));
   let release = (): void => undefined;

@@ -6,9 +6,9 @@ import { IS_LONG, perTier } from '../../../harness/tier.ts';
 import { type Origin, startOrigin } from './origin.ts';
 
 /*
- * Clients read, change and purge some pages at once. A page has a version, which its body tells in each of its bytes, so
- * that a mixture of two versions, of two pages or of two variants is seen. After the response to a purge, no version from
- * before its change is served any more.
+ * Clients read, change and purge some pages at once. A page has a version, which all of its body repeats, so that a
+ * mixture of two versions, pages or variants is found. After the response to a purge, no version from before its change
+ * is served any more.
  */
 
 const PAGES = 60;
@@ -19,7 +19,7 @@ const LOAD = perTier({
 const LANES = 48;
 const KINDS = ['', 'a', 'b'];
 
-/** A page as the origin has it now, and the version that was current when its last purge was complete. */
+/** The current version of a page at the origin, and the version when its last purge was complete. */
 interface Page {
   version: number;
   purged: number;
@@ -87,7 +87,7 @@ function ask(
   });
 }
 
-/** What is wrong with a response; `undefined`: nothing. */
+/** Returns the fault of a response, if any. */
 function faultOf(answer: Answer, { page, kind, least, range }: Asked): string | undefined {
   const { status, headers, body } = answer;
   const version = Number(headers['x-version'] ?? /-(\d+)-/.exec(String(headers.etag))?.[1]);
@@ -131,7 +131,7 @@ class Storm {
 
   async #lane(): Promise<void> {
     while (this.#calls++ < LOAD.calls && performance.now() < this.#until && this.faults.length === 0) {
-      // Some pages are asked for much more often than others.
+      // Some pages are requested much more often than others.
       const nth = Math.floor(PAGES * Math.random() ** 2);
       const page = this.#pages[nth] as Page;
       if (Math.random() < 0.03 && !page.isChanging) await this.#change(page, nth);
@@ -193,6 +193,6 @@ test(`read, changed and purged ${HOW_LONG}: no wrong body, and nothing from befo
   if (IS_LONG) console.info(Object.fromEntries(storm.seen));
   expect([...storm.seen.keys()]).toEqual(expect.arrayContaining(['HIT', 'MISS']));
   origin.respond = respondAs(pages, 0);
-  // A lock that was not given back would hold one of these.
+  // A lock that was not released would block one of these.
   for (const nth of pages.keys()) expect((await gw.fetch(`/${nth}`)).status).toBe(200);
 }, 4_000_000);

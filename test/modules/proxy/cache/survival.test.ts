@@ -26,7 +26,7 @@ async function status(gw: Gateway, path = '/a'): Promise<string> {
 }
 
 for (const workers of [1, 4]) {
-  test(`what one of ${workers} workers has stored, all serve`, async (t) => {
+  test(`a response that one of ${workers} workers has stored is served by all`, async (t) => {
     const origin = await startOrigin(t);
     const gw = await startGateway(t, cached(origin), { workers });
     expect(await status(gw)).toBe('MISS number 1');
@@ -89,7 +89,7 @@ test('a large response is served from its file, whole and in part', async (t) =>
 });
 
 const damages: readonly { it: string; damage: (path: string) => void; isForeign?: true }[] = [
-  // The loader may take it for the file of another program, which is overwritten without a word.
+  // The loader may take it for the file of another program, which is overwritten without a log line.
   { it: 'its first byte', damage: (path) => flip(path, 0), isForeign: true },
   { it: 'its preamble', damage: (path) => flip(path, 20) },
   { it: 'its times', damage: (path) => flip(path, 70) },
@@ -107,7 +107,7 @@ function flip(path: string, at: number): void {
 }
 
 for (const { it, damage, isForeign } of damages) {
-  test(`a stored response is fetched anew if ${it} was damaged`, async (t) => {
+  test(`a stored response is fetched again if ${it} was damaged`, async (t) => {
     const origin = await startOrigin(t);
     const gw = await startGateway(t, cached(origin));
     expect(await status(gw)).toBe('MISS number 1');

@@ -10,7 +10,7 @@ import { cached, cacheStatus, movableClock, startOrigin } from './origin.ts';
 
 const load = gatewayPerOptions();
 
-/** A page for one client, as its cookie tells. */
+/** A page for the client with a cookie. */
 const own = (
   { headers: { cookie, range } }: IncomingMessage,
   response: ServerResponse,
@@ -67,7 +67,7 @@ const endless = (_request: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(200, { ...NO, 'Content-Type': 'text/event-stream' }).write('data: a\n\n');
 };
 
-test('HEAD of a stream that never ends is answered, and the upstream left', async (t) => {
+test('HEAD of an endless stream gets its response, and the request to the upstream ends', async (t) => {
   const origin = await startOrigin(t);
   const gw = await load(t, cached(origin));
   const left = new Promise<void>((resolve) => {
@@ -82,7 +82,7 @@ test('HEAD of a stream that never ends is answered, and the upstream left', asyn
   await left;
 });
 
-test('a client gets a stream as it comes, and the upstream is left with it', async (t) => {
+test('a client gets a stream as it comes, and the request to the upstream ends when it leaves', async (t) => {
   const origin = await startOrigin(t);
   const gw = await load(t, cached(origin, 'proxy_cache_lock on;'));
   const left = new Promise<void>((resolve) => {
@@ -102,7 +102,7 @@ test('a client gets a stream as it comes, and the upstream is left with it', asy
   await left;
 });
 
-test('an update in the background leaves a stream that never ends, and stores nothing', async (t) => {
+test('an update in the background gives up an endless stream and stores nothing', async (t) => {
   const clock = movableClock(t);
   const origin = await startOrigin(t);
   const http = cached(origin, 'proxy_cache_use_stale updating; proxy_cache_background_update on;');
