@@ -14,7 +14,7 @@ export interface Statement {
   readonly line: number;
   readonly args: readonly string[];
   readonly block?: readonly Statement[];
-  /** Text behind the `#`. */
+  /** Text after the `#`. */
   readonly comment?: string;
   /** The files that an `include` reads, as indexes into `config`. */
   readonly includes?: readonly number[];

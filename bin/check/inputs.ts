@@ -30,7 +30,7 @@ export interface Input {
   readonly wasFound?: true;
 }
 
-/** The configurations that the command line names, and those of them that cannot be read. */
+/** The configurations that the command line names, and those that cannot be read. */
 interface Inputs {
   readonly inputs: readonly Input[];
   /** One line for each that cannot be read. */

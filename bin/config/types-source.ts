@@ -19,7 +19,7 @@ export interface TypesSource {
   read(): Promise<{ readonly types: dbrestTools.ApiTypes } | { readonly fault: string }>;
   /** The interval at which to look for changes that are not announced. */
   readonly intervalMs: number;
-  /** Calls `use`, and `changed` when a change is announced meanwhile. */
+  /** Calls `use`, and calls `changed` for each change that is announced while it runs. */
   watch(changed: () => void, use: () => Promise<number>): Promise<number>;
 }
 

@@ -6,7 +6,7 @@ export interface HealthCheck {
   readonly intervalMs: number;
   /** Each probe is delayed by a random time up to this. */
   readonly jitterMs: number;
-  /** Longest duration of a probe. Absent in a location: its `proxy_*_timeout` hold. */
+  /** Longest duration of a probe. Absent in a location: its `proxy_*_timeout` apply. */
   readonly timeoutMs?: number;
   /** Number of failed probes in a row after which the peer is unhealthy. */
   readonly fails: number;
@@ -40,7 +40,7 @@ export type MatchRule =
 /** The lowest and the highest status. */
 export type StatusRange = readonly [from: number, to: number];
 
-/** A `match` block: all rules must hold. */
+/** A `match` block: all rules must apply. */
 export interface MatchBlock {
   readonly name: string;
   readonly rules: readonly MatchRule[];

@@ -15,7 +15,7 @@ interface AccessLog {
   close(): Promise<void>;
 }
 
-/** The file, and its buffer: 0 bytes or 0 ms mean no buffer. */
+/** The file and its buffer. `bufferBytes` 0: no buffer; `flushMs` 0: only a full buffer is written. */
 interface AccessLogOptions {
   /** Absolute, or `stderr`. */
   readonly path: string;

@@ -3,7 +3,7 @@ import { type ArgReader, type ComplexValue, directivesFor, readers } from '../co
 import { type Build, moduleFor, type VariableDefinition } from '../contract/index.ts';
 import { type Getter, stateKey } from '../http/index.ts';
 
-/** One directive: links are verified with a secret word, or with an expression and the text that it is the MD5 of. */
+/** One directive: links are verified with a secret word, or with an expression that has to be the MD5 of a text. */
 type LinkRule =
   | { readonly kind: 'secure_link' | 'secure_link_md5'; readonly value: ComplexValue }
   | { readonly kind: 'secure_link_secret'; readonly word: string };

@@ -93,7 +93,7 @@ function murmurHash2(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Returns four bytes in little-endian order; bytes behind the end are 0. */
+/** Returns four bytes in little-endian order; bytes beyond the end are 0. */
 function wordAt(bytes: string, at: number): number {
   return (
     bytes.charCodeAt(at) |

@@ -109,7 +109,7 @@ function serverTarget(
   return flushMs === undefined ? { ...lines, syslog } : withoutBuffer(path, scope);
 }
 
-/** Splits a path with variables behind the last directory before the first variable; no value can leave it. */
+/** Splits a path with variables after the last directory without one, which no value can leave. */
 function namedTarget(
   path: Word,
   { lines, parameters: { bufferBytes, flushMs } }: Read,

@@ -39,7 +39,7 @@ const COLON = 0x3a;
  */
 function readCredentials(authorization: string | undefined): Credentials | undefined {
   const [, encoded] = /^basic +(.*)$/is.exec(authorization ?? '') ?? [];
-  // Everything behind the padding is ignored.
+  // Everything after the padding is ignored.
   const digits = encoded?.split('=', 1)[0] ?? '';
   if (digits === '' || digits.length % 4 === 1 || !BASE64.test(digits)) return undefined;
   const text = Buffer.from(digits, 'base64');

@@ -65,7 +65,7 @@ interface Span {
 
 /** A recoding from one charset to another. */
 export interface Recoding {
-  /** Creates the transform for one response. Bytes of `kept` stay unchanged, if `keepsLength`. */
+  /** Creates the transform for one response. With `keepsLength`, the bytes in `kept` are not recoded. */
   open(kept?: readonly Span[]): BodyTransform;
   /** Each byte becomes one byte. */
   readonly keepsLength: boolean;

@@ -93,7 +93,7 @@ export interface Surface {
   readonly build: Build;
 }
 
-/** Compiles an endpoint with what all of them share: methods, no caching, cross-site writes, faults as envelopes. */
+/** Compiles an endpoint with the common parts: methods, no caching, cross-site writes, faults as envelopes. */
 export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const act = endpoint.compile(surface);
   const serve: Handler = (x) => {

@@ -30,7 +30,7 @@ interface JournalTarget {
 }
 
 /**
- * The file that keeps the members of a group for the next start. It is written beside, flushed and renamed: whenever
+ * The file that keeps the members of a group for the next start. Another file is written, flushed and renamed: whenever
  * the machine stops, it contains the old set or the new one.
  */
 export class Journal {

@@ -63,7 +63,7 @@ export function compileWrapping(
   };
 }
 
-/** Sends a text before the first piece, and another behind the last. */
+/** Sends a text before the first piece, and another after the last. */
 class WrappingTransform implements BodyTransform {
   #before: Buffer;
   readonly #after: () => Buffer;

@@ -11,7 +11,7 @@ const HEAD_BYTES = 9;
 const MAX_PLAIN_KEY = 1024;
 const PLAIN = Buffer.from([0]);
 const DIGEST = Buffer.from([1]);
-/** Sorts behind every field of a hash. */
+/** Sorts after every field of a hash. */
 const AFTER = Buffer.from([2]);
 const PRESENT = Buffer.from([1]);
 const EXPIRY_BYTES = 8;

@@ -10,7 +10,7 @@ interface Demand {
   readonly limit: number;
 }
 
-/** Counts a request if the limit allows it. `full`: the windows of all keys in memory last on; `busy`: it is locked. */
+/** Counts a request if the limit allows it. `full`: no window in memory has ended; `busy`: it is locked. */
 export function take(
   rates: RequestRates,
   { key, cost, limit }: Demand,

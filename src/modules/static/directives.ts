@@ -62,7 +62,7 @@ export interface StaticConfig {
   readonly openFileCacheErrors: boolean;
 }
 
-/** `index file ...`: names behind an absolute one are never used. */
+/** `index file ...`: names after an absolute one are never used. */
 const indexFiles: ArgReader<readonly ComplexValue[]> = readers.words(
   { syntax: 'file ...', min: 1, max: Infinity },
   (words, scope) => {

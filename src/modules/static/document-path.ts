@@ -12,7 +12,7 @@ export interface DocumentPath {
   of(x: Exchange, uri: string): string | undefined;
   /** True if a rewritten URI no longer begins with the location that the alias replaces; then it has no path. */
   isLost(x: Exchange): boolean;
-  /** Returns the part of a `try_files` name behind the root, without the location's path if an alias replaces it. */
+  /** Returns the part of a `try_files` name after the root, without the location's path if an alias replaces it. */
   rest(name: string): string;
   ofRest(x: Exchange, rest: string): string | undefined;
   /** Returns the URI of a file that `try_files` found. */

@@ -29,7 +29,7 @@ export class Search {
     this.#longest = Math.max(...patterns.map(({ text }) => text.length));
   }
 
-  /** Returns the next match at or behind `from`; `isLast`: no text follows. */
+  /** Returns the next match at or after `from`; `isLast`: no text follows. */
   next(text: string, from: number, isLast: boolean): Occurrence | undefined {
     this.#regex.lastIndex = from;
     const match = this.#regex.exec(text);

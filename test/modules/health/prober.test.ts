@@ -40,31 +40,24 @@ async function served(gw: Gateway): Promise<Set<string>> {
 
 // Concurrent, because they wait for probes most of the time.
 for (const act of ['throw', 'hang'] as const) {
-  test.concurrent(
-    `when a worker ends (${act}), another one continues probing, and no state changes`,
-    async (t) => {
-      const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
-      const dead = await startPeer(t, 'dead');
-      await dead.die();
-      const ports = [a.port, b.port, dead.port];
-      const check = 'health_check uri=/health interval=1s timeout=500ms fails=1;';
-      const gw = await startGateway(t, confOf(ports, check), {
-        workers: 3,
-        expectAlerts: true,
-        ...SABOTAGED,
-      });
-      await gw.waitForLog(/peer is unhealthy/);
-      // The worker that probes is one of the three that end.
-      for (let n = 0; n < 3; n++) {
-        sabotage(gw, act);
-        const seen = a.times.length;
-        await vi.waitFor(() => expect(a.times.length).toBeGreaterThan(seen + 1), FAST);
-      }
-      // A worker that hangs is replaced after a while, and resets its connections.
-      if (act === 'throw') expect([...(await served(gw))].sort()).toEqual(['a', 'b']);
-      expect(gw.errorLog().match(/peer is (?:un)?healthy/g)).toHaveLength(1);
-    },
-  );
+  test.concurrent(`when a worker ends (${act}), another one probes, and no state changes`, async (t) => {
+    const [a, b] = await Promise.all([startTimed(t, 'a'), startTimed(t, 'b')]);
+    const dead = await startPeer(t, 'dead');
+    await dead.die();
+    const ports = [a.port, b.port, dead.port];
+    const check = 'health_check uri=/health interval=1s timeout=500ms fails=1;';
+    const gw = await startGateway(t, confOf(ports, check), { workers: 3, expectAlerts: true, ...SABOTAGED });
+    await gw.waitForLog(/peer is unhealthy/);
+    // The worker that probes is one of the three that end.
+    for (let n = 0; n < 3; n++) {
+      sabotage(gw, act);
+      const seen = a.times.length;
+      await vi.waitFor(() => expect(a.times.length).toBeGreaterThan(seen + 1), FAST);
+    }
+    // A worker that hangs is replaced after a while, and resets its connections.
+    if (act === 'throw') expect([...(await served(gw))].sort()).toEqual(['a', 'b']);
+    expect(gw.errorLog().match(/peer is (?:un)?healthy/g)).toHaveLength(1);
+  });
 }
 
 test.concurrent('a peer that the kernel has stopped does not change the intervals of others', async (t) => {

@@ -45,7 +45,7 @@ function compute(password: Buffer, stored: string): string | undefined {
   return stored.startsWith('{SSHA}') ? ssha(password, stored) : undefined;
 }
 
-/** Computes `{SSHA}`; its salt is stored behind the digest. */
+/** Computes `{SSHA}`; its salt is stored after the digest. */
 function ssha(password: Buffer, stored: string): string {
   const salt = Buffer.from(stored.slice('{SSHA}'.length), 'base64').subarray(SHA1_BYTES);
   return `{SSHA}${Buffer.concat([sha1(password, salt), salt]).toString('base64')}`;

@@ -103,8 +103,8 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * Decides which requests the console serves. Unknown host names are refused, since pages of such a name would be
- * same-origin (DNS rebinding); data is served to pages of this origin only, and writes need a header that only those
- * can send.
+ * same-origin (DNS rebinding); data is served to pages of this origin only, and writes need a header that only
+ * such pages can send.
  */
 class ConsoleGuard {
   readonly #knowsHost: KnowsHost;

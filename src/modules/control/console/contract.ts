@@ -225,7 +225,7 @@ export interface FlagState {
 /** The body of a POST to `flags`; the response is the new `FlagPage`. */
 export type FlagChange = { readonly set: FlagState } | { readonly unset: string };
 
-/** The groups of servers with what their peers have done since the start. */
+/** The groups of servers with the counts of their peers since the start. */
 export interface UpstreamPage {
   readonly nowMs: number;
   readonly upstreams: readonly GroupState[];
@@ -292,7 +292,7 @@ export type PeerChange = { readonly upstream: string } & (
   | { readonly weigh: string; readonly weight: number }
 );
 
-/** The caches with what they hold, and what they have done since the start. */
+/** The caches with their contents and their counts since the start. */
 export interface CachePage {
   readonly nowMs: number;
   readonly caches: readonly CacheState[];
@@ -460,7 +460,7 @@ export interface TrialOutcome {
   readonly reasons: readonly { readonly text: string; readonly remedy?: string }[];
 }
 
-/** A table or view that a request uses, with what the role may do there. */
+/** A table or view that a request uses, with the rights of the role. */
 export interface TriedRelation {
   readonly name: string;
   readonly kind: string;

@@ -37,7 +37,7 @@ const numberAndSize: ArgReader<unknown> = readers.words(
   },
 );
 
-/** Refuses 0: it is set to keep memory off the disk, which a limit without an effect does not do. */
+/** Refuses 0, which is set to keep memory off the disk: gw cannot forbid core files. */
 const coreLimit: ArgReader<number> = {
   ...size,
   read(words, scope) {

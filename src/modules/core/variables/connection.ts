@@ -68,7 +68,7 @@ const FIELDS: Readonly<Record<string, number>> = {
   ssl: 0x20,
   netns: 0x30,
 };
-/** Types of the fields that are nested in the field `ssl`, behind its first five bytes. */
+/** Types of the fields that are nested in the field `ssl`, after its first five bytes. */
 const TLS_FIELDS: Readonly<Record<string, number>> = {
   ssl_version: 0x21,
   ssl_cn: 0x22,

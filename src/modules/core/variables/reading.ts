@@ -26,7 +26,7 @@ export const ofPeer = (summary: string, read: Getter): Variable => ({
   },
 });
 
-/** Reads a request header; the engine is told to keep it. */
+/** Reads a request header, which the engine has to keep. */
 export function readHeader(name: string, build: Build): Getter {
   build.needHeader(name);
   return (x) => x.header(name);

@@ -80,7 +80,7 @@ function requestId({ main }: Exchange): string {
   return made;
 }
 
-/** Returns the port of an absolute target or a `Host` value, behind a name, an address or a bracketed IPv6 literal. */
+/** Returns the port of an absolute target or a `Host` value, after a name, an address or a bracketed IPv6 literal. */
 function requestPort(host: Getter): Getter {
   return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(x.request.authority || (host(x) ?? ''))?.[1];
 }

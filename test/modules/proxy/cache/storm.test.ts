@@ -57,7 +57,7 @@ function respondAs(pages: readonly Page[], cut: number): Origin['respond'] {
 }
 
 /** A response, or nothing if its connection broke. */
-interface Answer {
+interface ReceivedResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -71,7 +71,7 @@ function ask(
     agent,
     isImpatient = false,
   }: { headers: Record<string, string>; agent: Agent; isImpatient?: boolean },
-): Promise<Answer | undefined> {
+): Promise<ReceivedResponse | undefined> {
   return new Promise((resolve) => {
     const outgoing = request(`${gw.url}${path}`, { headers, agent }, (response) => {
       if (isImpatient) {
@@ -88,7 +88,7 @@ function ask(
 }
 
 /** Returns the fault of a response, if any. */
-function faultOf(answer: Answer, { page, kind, least, range }: Asked): string | undefined {
+function faultOf(answer: ReceivedResponse, { page, kind, least, range }: PageRequest): string | undefined {
   const { status, headers, body } = answer;
   const version = Number(headers['x-version'] ?? /-(\d+)-/.exec(String(headers.etag))?.[1]);
   if (version < least) return `page ${page}: version ${version} after the purge of ${least - 1}`;
@@ -100,7 +100,7 @@ function faultOf(answer: Answer, { page, kind, least, range }: Asked): string | 
   return body.equals(whole.subarray(from, to)) ? undefined : `page ${page}: a wrong body, version ${version}`;
 }
 
-interface Asked {
+interface PageRequest {
   readonly page: number;
   readonly kind: string;
   /** The oldest version that may be served. */

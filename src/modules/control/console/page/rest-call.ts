@@ -156,7 +156,7 @@ function filterStep({ column, operator, value }: Filter): string {
   return `.filter(${literal(column)}, ${literal(operator)}, ${literal(value)})`;
 }
 
-/** A term of an order: a column, an aggregate or a key of a relation, and the words behind it. */
+/** A term of an order: a column, an aggregate or a key of a relation, and the words after it. */
 const TERM = /^(.*?)(?:\.(asc|desc))?(?:\.(nullsfirst|nullslast))?$/;
 
 function orderStep(term: string): string {

@@ -81,7 +81,7 @@ interface ShownCache {
   readonly nowMs: number;
 }
 
-/** A cache with what it holds and serves, and the form that purges it. */
+/** A cache with its contents and counts, and the form that purges it. */
 class CacheCard implements Row<ShownCache> {
   readonly element: HTMLElement;
   readonly #facts = h('span', { class: 'quiet' });
