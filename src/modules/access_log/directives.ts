@@ -93,14 +93,14 @@ const accessLog: ArgReader<LogTarget> = readers.words(
   },
 );
 
-interface Read {
+interface ParsedTarget {
   readonly lines: Pick<FileTarget, 'format' | 'condition'>;
   readonly parameters: Parameters;
 }
 
 function serverTarget(
   path: Word,
-  { lines, parameters: { bufferBytes, flushMs } }: Read,
+  { lines, parameters: { bufferBytes, flushMs } }: ParsedTarget,
   scope: ReadScope,
 ): ServerTarget | undefined {
   const syslog = parseSyslog(path.value);
@@ -112,7 +112,7 @@ function serverTarget(
 /** Splits a path with variables after the last directory without one, which no value can leave. */
 function namedTarget(
   path: Word,
-  { lines, parameters: { bufferBytes, flushMs } }: Read,
+  { lines, parameters: { bufferBytes, flushMs } }: ParsedTarget,
   scope: ReadScope,
 ): NamedTarget | undefined {
   const value = scope.complexValue(path);
@@ -132,7 +132,7 @@ function namedTarget(
 
 function fileTarget(
   path: Word,
-  { lines, parameters: { bufferBytes = 0, flushMs, gzipLevel } }: Read,
+  { lines, parameters: { bufferBytes = 0, flushMs, gzipLevel } }: ParsedTarget,
   scope: ReadScope,
 ): FileTarget | undefined {
   if (flushMs !== undefined && bufferBytes === 0) return withoutBuffer(path, scope);

@@ -36,7 +36,7 @@ async function startPeers(t: Owner, names: string): Promise<readonly Named[]> {
   return Promise.all([...names].map(start));
 }
 
-interface Shown {
+interface GroupState {
   readonly generation: number;
   readonly peers: readonly { readonly address: string; readonly state: string; readonly weight: number }[];
   readonly [field: string]: unknown;
@@ -60,7 +60,8 @@ const writing =
 const put = writing('PUT');
 const patch = writing('PATCH');
 
-const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
+const show = async (gw: Gateway): Promise<GroupState> =>
+  JSON.parse((await gw.fetch('/app')).body) as GroupState;
 
 /** Returns the peers that serve the next requests. */
 async function served(gw: Gateway, count = 12): Promise<string> {

@@ -65,7 +65,7 @@ for (const { it, proxy, init } of perTier({ short: deploys.slice(-1), long: depl
       return stdout;
     };
     const activeOf = async (address: string): Promise<number | undefined> => {
-      const [group] = JSON.parse(await upstream('list', 'app', '--json')) as readonly Shown[];
+      const [group] = JSON.parse(await upstream('list', 'app', '--json')) as readonly GroupState[];
       return group?.peers.find((peer) => peer.address === address)?.active_requests;
     };
     const seen = new Map<string, number>();
@@ -93,7 +93,7 @@ for (const { it, proxy, init } of perTier({ short: deploys.slice(-1), long: depl
   });
 }
 
-interface Shown {
+interface GroupState {
   readonly generation: number;
   readonly peers: readonly { readonly address: string; readonly active_requests: number }[];
 }
@@ -165,7 +165,7 @@ test(
     await stop();
     expect(faults).toEqual([]);
     expect(served).toBeGreaterThan(4 * ROUNDS);
-    const shown = JSON.parse((await gateway.fetch('/app')).body) as Shown;
+    const shown = JSON.parse((await gateway.fetch('/app')).body) as GroupState;
     expect(shown.generation).toBe(2 * ROUNDS);
     expect(shown.peers.map(({ active_requests: active }) => active)).toEqual([0, 0]);
   },

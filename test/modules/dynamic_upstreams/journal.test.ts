@@ -17,14 +17,15 @@ const confOf = (servers: string): string =>
 const SERVERS = 'server 10.0.0.1:80;';
 const PEERS = [{ address: '10.0.1.1:80', weight: 2 }, { address: '10.0.1.2:80' }];
 
-interface Shown {
+interface GroupState {
   readonly generation: number;
   readonly restored_from_journal: boolean;
   readonly restore_error_code?: number;
   readonly peers: readonly { readonly address: string; readonly state: string }[];
 }
 
-const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
+const show = async (gw: Gateway): Promise<GroupState> =>
+  JSON.parse((await gw.fetch('/app')).body) as GroupState;
 
 const put = (gw: Gateway, peers: readonly object[]) =>
   gw.fetch('/app', {
@@ -33,7 +34,8 @@ const put = (gw: Gateway, peers: readonly object[]) =>
     headers: { 'Content-Type': 'application/json' },
   });
 
-const addresses = ({ peers }: Pick<Shown, 'peers'>): string => peers.map(({ address }) => address).join(' ');
+const addresses = ({ peers }: Pick<GroupState, 'peers'>): string =>
+  peers.map(({ address }) => address).join(' ');
 
 const journalOf = (more: object): string =>
   JSON.stringify({
@@ -155,7 +157,7 @@ test(
       const shown = await show(gw);
       if (confirmed === 0) continue;
       const candidates = Array.from({ length: sent - confirmed + 1 }, (_, more) => confirmed + more).map(
-        (nth) => addresses({ peers: setOf(nth) as Shown['peers'] }),
+        (nth) => addresses({ peers: setOf(nth) as GroupState['peers'] }),
       );
       expect(shown.restored_from_journal).toBe(true);
       expect(candidates).toContain(addresses(shown));

@@ -30,14 +30,15 @@ const confOf = (address: string, more = ''): string =>
 const listOf = (...peers: readonly string[]): string =>
   JSON.stringify({ peers: peers.map((address) => ({ address })) });
 
-interface Shown {
+interface GroupState {
   readonly source: string;
   readonly writable: boolean;
   readonly last_error_code: number;
   readonly peers: readonly { readonly address: string }[];
 }
 
-const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
+const show = async (gw: Gateway): Promise<GroupState> =>
+  JSON.parse((await gw.fetch('/app')).body) as GroupState;
 const addresses = async (gw: Gateway): Promise<string> =>
   (await show(gw)).peers.map(({ address }) => address).join(' ');
 

@@ -22,7 +22,7 @@ const confOf = (directives: string, block = ''): string =>
      location = /metrics { control_api metrics; }
    }`;
 
-interface Shown {
+interface GroupState {
   readonly source: string;
   readonly writable: boolean;
   readonly generation: number;
@@ -35,7 +35,8 @@ interface Shown {
   }[];
 }
 
-const show = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/app')).body) as Shown;
+const show = async (gw: Gateway): Promise<GroupState> =>
+  JSON.parse((await gw.fetch('/app')).body) as GroupState;
 
 const addresses = async (gw: Gateway): Promise<string> =>
   (await show(gw)).peers.map(({ address }) => address).join(' ');

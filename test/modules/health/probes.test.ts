@@ -44,14 +44,15 @@ const serviceConf = ({ port }: TestPeer): string =>
 
 const eventually = (check: () => Promise<unknown>): Promise<unknown> => vi.waitFor(check, FAST);
 
-interface Shown {
+interface HealthStatus {
   readonly status: string;
   readonly probe_last_status: number;
   readonly upstreams: readonly Record<string, unknown>[];
   readonly peers: readonly Record<string, unknown>[];
 }
 
-const statusOf = async (gw: Gateway): Promise<Shown> => JSON.parse((await gw.fetch('/status')).body) as Shown;
+const statusOf = async (gw: Gateway): Promise<HealthStatus> =>
+  JSON.parse((await gw.fetch('/status')).body) as HealthStatus;
 
 /** The payloads of the events since this generation. */
 async function eventsSince(gw: Gateway, since: number): Promise<readonly Record<string, unknown>[]> {

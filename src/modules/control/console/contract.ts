@@ -80,7 +80,7 @@ export interface Moment {
   readonly atMs: number;
   /** Responses by class: 1xx to 5xx. */
   readonly classes: readonly number[];
-  /** Of durations; not cumulative. */
+  /** Histogram of durations, not cumulative. */
   readonly buckets: readonly number[];
   readonly bytes: number;
   /** Currently open. */
@@ -245,7 +245,7 @@ interface MemberState {
   readonly generation: number;
   /** The source of the peers; `static`: the API; absent: nothing changes the peers. */
   readonly source?: string;
-  /** Of a change or a refresh; 0: there was none. */
+  /** The time of the last successful change or refresh; 0 without one. */
   readonly lastSuccessMs: number;
   readonly lastErrorMs: number;
   readonly lastErrorCode: number;
@@ -307,7 +307,7 @@ export interface CacheState {
   readonly maxBytes: number;
   readonly indexBytes: number;
   readonly indexFreeBytes: number;
-  /** Its directory is still being read after a start. */
+  /** The directory is still being read after a start. */
   readonly isLoading: boolean;
   /** After a fault of the disk nothing is stored until then; 0: there was none. */
   readonly pausedUntilMs: number;

@@ -15,7 +15,7 @@ export interface LocationTally {
   readonly server: string;
   readonly location: string;
   readonly codes: ReadonlyMap<string, number>;
-  /** Of durations. */
+  /** Histogram of durations. */
   readonly buckets: readonly number[];
   readonly bytes: number;
 }
