@@ -24,7 +24,7 @@ export interface Work {
   readonly readOnly: boolean;
   /** It may be retried on another connection. Statements with effects are never sent twice. */
   readonly repeatable: boolean;
-  /** What it may leave behind in the session, if known. */
+  /** The state that it may leave in the session, if known. */
   readonly leaves?: 'nothing' | 'sequences' | 'settings' | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
@@ -50,7 +50,7 @@ export interface Statements extends Pick<Work, 'held' | 'isolation' | 'leaves' |
   /** The time zone that the client asks for. */
   readonly timeZone: string | undefined;
   /**
-   * The text that the costs of the transaction are known by, if it may share a session: it must end by itself, and may be
+   * The key of the costs of the transaction, if it may share a session: such a transaction ends by itself, and may be
    * rolled back and run again.
    */
   readonly shares: string | undefined;
@@ -84,8 +84,8 @@ const CLEAR_TIME_ZONE: Step = {
   silent: true,
 };
 /**
- * A transaction that has become read-only stays so, but a subtransaction is so by itself (PostgreSQL source,
- * `CommitSubTransaction`).
+ * A transaction that has become read-only stays read-only, but a subtransaction can be read-only alone (PostgreSQL
+ * source, `CommitSubTransaction`).
  */
 const ENCLOSE: Step = { statement: { text: 'savepoint gw_read', values: [] }, silent: true };
 const RELEASE: Step = { statement: { text: 'release savepoint gw_read', values: [] }, silent: true };
@@ -146,7 +146,7 @@ interface Enclosure {
 const ENCLOSED: Enclosure = { enclose: [ENCLOSE], release: [RELEASE] };
 const BARE: Enclosure = { enclose: NONE, release: NONE };
 
-/** The steps around a request that reads, among others that write. */
+/** The steps around a request that reads, in a transaction in which others write. */
 function enclosure({ readOnly }: Work, within: WithinTransaction | undefined): Enclosure {
   const isEnclosed = readOnly && within?.readOnly === false;
   return isEnclosed ? ENCLOSED : BARE;
@@ -202,7 +202,7 @@ const NAMES = [
   'request.cookies',
 ];
 
-/** Which of the settings tell who asks and how; the others come from the configuration, the role and the schema. */
+/** The range of settings that describe the caller; the others come from the configuration, the role and the schema. */
 export const SETTINGS_OF_CALLER = { from: NAMES.indexOf('request.jwt'), to: NAMES.length };
 
 /** Response settings that an earlier request may have left in the session. */
@@ -257,7 +257,7 @@ interface SettingsOptions {
   readonly shared?: SharedView | undefined;
 }
 
-/** What the database sees of a request whose response others may get: nothing that may differ between them. */
+/** The request as the database sees it if others may get the response: nothing in it may differ between them. */
 export interface SharedView {
   /** Name, value, name, value … */
   readonly headers: readonly string[];
@@ -299,7 +299,7 @@ function compileSettings(
   };
 }
 
-/** The `application_name` of a request. Text that is no id, whoever made it, does not get into the log of the database. */
+/** The `application_name` of a request. Text that is not an id must not get into the log of the database. */
 function nameOf(requestId = ''): string {
   return /^[0-9a-f]{32}$/.test(requestId) ? `gw ${requestId}` : 'gw';
 }
