@@ -50,7 +50,7 @@ export function isRejection({ code }: DbrestFault): boolean {
 /** The role of a request, and the token data that is passed to the database. */
 export interface Identity {
   readonly role: string;
-  /** The raw token; '' when there is none or it was rejected. */
+  /** The raw token; '' without one, or if it was rejected. */
   readonly jwt: string;
   /** The claims as JSON text, unchanged from the token; `{"role": …}` without a token. */
   readonly claims: string;

@@ -132,7 +132,7 @@ function unescaped(quoted: string): string {
 /** Thrown in this file only. */
 class PathFault extends Error {}
 
-/** What RFC 9535 has beyond what is supported, by how it begins; checked where something else was expected. */
+/** Parts of RFC 9535 that are not supported, by how they begin; looked for where something else was expected. */
 const UNSUPPORTED: readonly (readonly [start: RegExp, what: string])[] = [
   [/\.\./y, 'descendant segments ("..")'],
   [/,/y, 'several selectors in one pair of brackets (",")'],
@@ -158,7 +158,7 @@ const WORD = /true|false|null/y;
 /**
  * Parses the part of RFC 9535 that names a role: members (`$.a`, `$['a']`), indexes, wildcards, and filters that compare a
  * value with a literal (`[?@.kind == 'x']`) or ask whether it exists, with the operators of PostgREST for parts of a text too.
- * What it does not have is refused by name.
+ * The fault names a part that is not supported.
  */
 function readJsonPath(text: string): RolePath | { readonly fault: string } {
   try {

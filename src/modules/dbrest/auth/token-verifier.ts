@@ -185,7 +185,7 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
   return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
 }
 
-/** The length of the shortest HMAC secret; `Infinity` when there is none. */
+/** The length of the shortest HMAC secret; `Infinity` without one. */
 export function shortestSecretBytes(source: KeySource): number {
   if (source.kind === 'secret') return Buffer.byteLength(source.secret);
   return Math.min(

@@ -121,7 +121,7 @@ const storing = directivesFor<DbrestCacheConfig>()({
   },
 });
 
-/** What happens while a response is fetched. */
+/** Expired responses, and the lock while a response is fetched. */
 const fetching = directivesFor<DbrestCacheConfig>()({
   dbrest_cache_use_stale: {
     contexts: EVERYWHERE,

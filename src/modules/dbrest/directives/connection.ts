@@ -17,7 +17,7 @@ export function loginRoleOf(pass: DbrestPass): string {
   return pass.kind === 'embedded' ? EMBEDDED_ROLE : (pass.target.user ?? userInfo().username);
 }
 
-/** Tells databases and login roles apart, without their passwords; the same in each run. */
+/** The identity of a database and a login role, without the password; the same in each run. */
 export function identityOf(pass: DbrestPass): string {
   if (pass.kind === 'embedded') return `embedded ${pass.dir}`;
   return JSON.stringify([targetName(pass.target), pass.target.user, pass.target.options]);
@@ -69,8 +69,8 @@ function spanOf(list: readonly Word[], start: number, end: number): { word: Word
 }
 
 /**
- * Refuses `@file`, for which PostgREST reads a file: here it would be taken for the value itself, and the name of a file is no
- * secret. `${file:…}` does what is meant. Returns whether it was refused.
+ * Refuses `@file`, for which PostgREST reads a file: here it would be taken for the value itself, and the name of a file
+ * is no secret. `${file:…}` does what is meant. Returns whether it was refused.
  */
 export function namesFile({ value, secret, span }: Word, { directive, report }: ReadScope): boolean {
   if (!value.startsWith('@')) return false;

@@ -10,7 +10,7 @@ export interface RowLimits {
 /** `dbrest_cors_origins`: all origins, or a list of origins that may read responses; the empty list allows none. */
 export type CorsOrigins = '*' | readonly string[];
 
-/** What requests may do, and what their responses are like. */
+/** The limits of requests and the form of their responses. */
 export interface RequestsConfig {
   /** Never empty. The first schema is the default. */
   readonly schemas: readonly string[];
@@ -34,7 +34,7 @@ export interface RequestsConfig {
   readonly batchMax: number;
   /** `POST <location>/mcp` offers tools to clients of the Model Context Protocol: `on`, those that read. */
   readonly mcp: 'on' | 'write' | 'off';
-  /** What the OpenAPI description at the root lists: what the role may use, everything, or nothing. */
+  /** The OpenAPI description at the root lists everything that the role may use, everything, or nothing. */
   readonly openapi: 'follow-privileges' | 'ignore-privileges' | 'off';
   readonly openapiVersion: '3.1' | '2.0';
   /** The function that the root responds with instead of the description: schema and name, or the name alone. */
@@ -220,7 +220,7 @@ const traceHeader = readers.oneWord<string>('name', (word, { directive, report }
   return undefined;
 });
 
-/** What requests may do, and what their responses are like. */
+/** The rows for requests and their responses. */
 export const requestsDirectives = directivesFor<RequestsConfig>()({
   dbrest_schemas: {
     contexts: EVERYWHERE,

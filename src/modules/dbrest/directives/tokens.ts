@@ -2,7 +2,7 @@ import { directivesFor, readers } from '../../../config/index.ts';
 import { namesFile } from './connection.ts';
 import { type KeySource, readKeySource, readRolePath, type RolePath } from '../auth/index.ts';
 
-/** Who asks: roles and tokens. */
+/** The configuration of roles and tokens. */
 export interface TokensConfig {
   readonly anonRole?: string;
   readonly jwtKeys?: KeySource;

@@ -252,7 +252,7 @@ async function statementsOf(
   };
 }
 
-/** What the planner expects a request to cost. Nothing is executed for it. */
+/** The cost of a request as the planner expects it. Nothing is executed for it. */
 async function costFacts(
   { pass, maxCost }: DbrestConfig,
   plan: RunPlan,

@@ -8,7 +8,7 @@ import { withDatabase } from '../tools/index.ts';
 import { explainOutcome, type Inquiry, readRights } from './reasons.ts';
 import { explainSteps, PlanText } from './shown-statement.ts';
 
-/** What a role may do, which policies hold for it and why a request would fail, as facts of an explanation. */
+/** The privileges and policies of a role, and the reasons why a request would fail, as facts of an explanation. */
 function rightsFacts(
   relations: readonly RelationAccess[],
   reasons: readonly TrialReason[],
@@ -57,7 +57,7 @@ function policyText(
 /** Longest time for the plan of a statement. */
 const PATIENCE_MS = 10_000;
 
-/** A request to tell the rights and the plan of; `statements` are absent if it was refused before. */
+/** A request whose rights and plan are shown; `statements` are absent if it was refused before. */
 interface LiveInquiry extends Inquiry {
   readonly statements?: Statements | undefined;
   readonly fault?: DbrestFault | undefined;

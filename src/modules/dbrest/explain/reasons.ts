@@ -15,7 +15,7 @@ import {
 } from './access.ts';
 import { needsOf } from './needs.ts';
 
-/** What is known about a request when its reasons are looked for. */
+/** The facts about a request from which its reasons are found. */
 interface Circumstances {
   readonly role: string;
   readonly config: Pick<DbrestConfig, 'schemas' | 'anonRole'>;
@@ -150,7 +150,7 @@ function plural(word: string, names: readonly string[]): string {
   return `the ${word}${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 }
 
-/** Whether a function of the catalogue is the one that a plan calls. */
+/** Returns whether a function of the catalogue is the one that a plan calls. */
 function isSame(one: Namesake, called: NonNullable<Circumstances['called']>): boolean {
   const types = called.arguments.map(({ type }) => type);
   return (
@@ -173,7 +173,7 @@ function* securityReasons({ access, fault, role: asked, config }: Circumstances)
       );
       if (isFor) continue;
       const what = `row security is on for ${name} and no permissive policy is for ${role} and ${command}`;
-      // What an insert returns or compares has to pass the policies for SELECT, or the insert fails.
+      // The rows that an insert returns or compares have to pass the policies for SELECT, or the insert fails.
       if (command === 'SELECT' && inserts)
         yield {
           text: `${what}: ${refused}, because the request also reads it`,
@@ -211,7 +211,7 @@ function counted(rows: number): string {
   return rows > MOST_COUNTED ? `more than ${MOST_COUNTED}` : String(rows);
 }
 
-/** What nothing else explains is told in the words of the fault. */
+/** The words of the fault, where nothing else explains it. */
 function* otherReasons(found: Circumstances): Generator<TrialReason> {
   const { fault } = found;
   if (!fault) return;
@@ -242,11 +242,11 @@ export interface Inquiry {
   readonly config: DbrestConfig;
   /** Absent if it could not be planned. */
   readonly plan?: Plan | undefined;
-  /** What the request named, as far as it could be read. */
+  /** The names in the request, as far as they could be read. */
   readonly asked: { readonly schema: string; readonly name: string };
 }
 
-/** What a role may do with what a request uses, and what has its name. */
+/** The rights of a role on the objects of a request, and the objects that have the name in the request. */
 interface Rights {
   readonly access: Access;
   readonly namesakes: readonly Namesake[];
@@ -262,7 +262,7 @@ export async function readRights(session: Session, { role, plan, asked }: Inquir
   return { access, namesakes };
 }
 
-/** Why a request is refused or has no rows. */
+/** Explains why a request is refused or has no rows. */
 export function explainOutcome(
   { role, config, plan, asked }: Inquiry,
   { access, namesakes }: Rights,

@@ -74,7 +74,7 @@ const GRACE_MS = 500;
 /** Trials of a worker at a time; each has a session of its own. */
 const MOST_TRIALS = 2;
 
-/** What trials of a location work with. */
+/** The parts that trials of a location use. */
 interface TrialParts {
   readonly config: DbrestConfig;
   readonly location: LocationFacts;
@@ -142,7 +142,7 @@ class Trials implements TrialApi {
   }
 }
 
-/** What keeps a trial from being made, for the operator. Rethrows defects of gw. */
+/** The reason why a trial cannot be made, for the operator. Rethrows defects of gw. */
 function refusalOf(error: unknown): TrialRefusal {
   if (error instanceof TrialRefusal) return error;
   const fault = faultOf(error, { authenticated: true });

@@ -2,7 +2,7 @@ import { Heartbeat } from '../../../event-streams.ts';
 import type { Ring } from '../../../zone/index.ts';
 import { readNotification } from '../database/index.ts';
 
-/** What follows the changes of a table. */
+/** A read that follows the changes of a table. */
 export interface Follower {
   /** `schema.table`. */
   readonly table: string;
@@ -17,8 +17,8 @@ const BURST_MS = 20;
 type Changes = Map<string, Set<string> | 'any'>;
 
 /**
- * The announced changes of one database, in one worker: reads them from the ring and tells the followers of their tables, a burst at
- * a time.
+ * The announced changes of one database, in one worker: reads them from the ring and tells the followers of their
+ * tables, a burst at a time.
  */
 export class ChangeFeed {
   readonly heartbeat = new Heartbeat();
@@ -26,7 +26,7 @@ export class ChangeFeed {
   known = 0;
   readonly snapshots = new Snapshots();
   readonly lingering = new Lingering();
-  /** Tells rings apart, whose generations count anew: without `-`. */
+  /** Identifies the ring, because another one counts its generations from 1; has no `-`. */
   readonly epoch: string;
   readonly ring: Ring;
   readonly #followers = new Map<string, Set<Follower>>();
@@ -104,7 +104,7 @@ export class ChangeFeed {
       for (const follower of this.#followers.get(table) ?? []) follower.changed(keys, this.generation);
   }
 
-  /** Reads what is new; 'lost' if some of it is not known. */
+  /** Reads the new announcements; 'lost' if some of them were overwritten. */
   #collect(): Changes | 'lost' {
     const changes: Changes = new Map();
     let isLost = false;
@@ -179,8 +179,8 @@ interface Announcement {
 const FORM = /^\{"table":("(?:[^"\\]|\\.)*"),"op":"[A-Z]+","key":(.*)\}$/s;
 
 /**
- * Reads an announcement. Its key stays text: numbers of JavaScript would not hold all keys. Any role may notify, so what is not as
- * the triggers write it gives `undefined`, or no key.
+ * Reads an announcement. Its key stays text: numbers of JavaScript would not hold all keys. Any role may notify, so text
+ * that no trigger has written gives `undefined`, or no key.
  */
 function readAnnouncement(payload: string): Announcement | undefined {
   const [, table, key] = FORM.exec(payload) ?? [];
@@ -198,9 +198,9 @@ function isObject(json: string): boolean {
   return true;
 }
 
-/** How long a read is followed on when its last client has left: one that was cut off comes back. */
+/** How long a read is still followed when its last client has left: a client that was cut off comes back. */
 const LINGER_MS = 10_000;
-/** Each of them is read with every change of its table, and one client could leave any number behind. */
+/** Most such reads. Each is read with every change of its table, and one client could leave any number behind. */
 const MOST_LINGERING = 64;
 
 /** A followed read. */
@@ -241,7 +241,7 @@ interface SnapshotPlace {
   readonly loggedBytes: number;
 }
 
-/** Who has use of a snapshot. Its bytes count until nobody has. */
+/** A user of a snapshot. The bytes count until the last one releases it. */
 type Holder = object;
 
 /** The rows of a followed read at one moment, as they are sent. */
@@ -280,7 +280,7 @@ export class Snapshots {
     this.#mostBytes = mostBytes;
   }
 
-  /** Makes a snapshot that its read keeps instead of the one before; `undefined`: clients that read slowly take all the room. */
+  /** Makes a snapshot that its read keeps instead of the one before; `undefined` if slow clients take all the room. */
   add(holder: Holder, text: string, place: SnapshotPlace): Snapshot | undefined {
     this.drop(holder);
     const bytes = Buffer.from(text);
@@ -299,7 +299,7 @@ export class Snapshots {
     return this.#kept.get(holder);
   }
 
-  /** The read keeps no snapshot any longer. */
+  /** Drops the snapshot that a read keeps. */
   drop(holder: Holder): void {
     this.#kept.get(holder)?.release(holder);
     this.#kept.delete(holder);

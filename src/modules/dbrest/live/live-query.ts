@@ -14,7 +14,7 @@ const MOST_PENDING = 20_000;
 /** A client has an outdated snapshot if it would have to be sent more than this after it, in bytes. */
 const LONGEST_TAIL_BYTES = 65_536;
 
-/** What a followed read needs. */
+/** The parts of a followed read. */
 interface LiveQueryParts {
   readonly feed: ChangeFeed;
   readonly followed: Followed;

@@ -48,7 +48,7 @@ export class EventLog {
     this.#first += dropped;
   }
 
-  /** The burst at a position; `undefined` if there is none yet, 'dropped' if it is no longer kept. */
+  /** The burst at a position; `undefined` before it is added, 'dropped' if it is no longer kept. */
   at(position: number): Buffer | 'dropped' | undefined {
     if (position < this.#first) return 'dropped';
     return this.#bursts[position - this.#first]?.bytes;
@@ -70,7 +70,7 @@ const PIECE_BYTES = 65_536;
 
 const NOTHING = Buffer.alloc(0);
 
-/** What a stream sends. */
+/** The source of a stream. */
 export interface LiveSource {
   readonly log: EventLog;
   /** Position in the log of the first burst to send. */

@@ -62,7 +62,7 @@ interface StreamDatabase {
   readonly channels: Channels;
 }
 
-/** What the streams of a location use; `undefined` where it has none. */
+/** Opens the resources of the streams of a location; `undefined` where it has none. */
 export function openStreams(
   config: LiveConfig,
   { pass, name, channels }: StreamDatabase,

@@ -18,7 +18,7 @@ import { badStreamQuery, notListening, tooManyStreams } from '../fault/index.ts'
 import type { ChangeFeed } from './change-feed.ts';
 import { LiveReads, type LiveReadSteps } from './live-reads.ts';
 
-/** What the streams of a location use in one worker. */
+/** The resources of the streams of a location, in one worker. */
 export interface StreamResources {
   /** Counts the open ones of all workers. */
   readonly counts: OpenRequests;
@@ -67,7 +67,7 @@ export function compileStreams(
   };
 }
 
-/** How often, and how many times, a stream looks whether the gateway listens: at a start it is soon to. */
+/** How often, and how many times, a stream checks whether the gateway listens: soon after a start it does. */
 const LOOK_EVERY_MS = 50;
 const LOOKS = 20;
 
@@ -86,8 +86,8 @@ interface StreamParts {
 }
 
 /**
- * Compiles the test which stream a request asks for, of those that the location has. Notifications are at the root of a prefix
- * location, and at any path of another one.
+ * Compiles the function that returns which of the location's streams a request asks for. Notifications are at the root
+ * of a prefix location, and at any path of another one.
  */
 export function compileStreamTest(
   { live, listen = [] }: DbrestConfig,

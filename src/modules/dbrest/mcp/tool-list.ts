@@ -74,7 +74,7 @@ function functionTools(context: ToolContext): readonly Tool[] {
     );
 }
 
-/** What the tools of one schema are made from. `names`: those that are taken. */
+/** The input for the tools of one schema. `names`: the names that are taken. */
 interface SchemaContext extends ToolContext {
   readonly schema: string;
   readonly names: Set<string>;
@@ -107,12 +107,12 @@ function toolOf(overloads: Overloads, context: SchemaContext): readonly Tool[] {
   ];
 }
 
-/** Its arguments have names, and its result is JSON. */
+/** Returns whether all arguments of a function have names and its result is JSON. */
 function isForTools({ arguments: list, mediaType }: Overloads[0]): boolean {
   return mediaType === undefined && list.every(({ name }) => name !== '');
 }
 
-/** With several overloads, the arguments of all of them, of which none is required. */
+/** The schema of the arguments. With several overloads it has the arguments of all of them, and requires none. */
 function inputSchema(overloads: Overloads, { known }: ToolContext): JsonSchema {
   const types = { known, hasComponent: () => false };
   const schemas = overloads.map((one) => argumentsSchema(one, types));
@@ -121,7 +121,7 @@ function inputSchema(overloads: Overloads, { known }: ToolContext): JsonSchema {
   return { type: 'object', properties, additionalProperties: false };
 }
 
-/** Names of tools have few characters, and differ: one that would not gets a digest of what it stands for. */
+/** The name of a tool. One with other characters, too many of them, or that is taken gets a digest of its function. */
 function toolName(own: string, { schema, names }: SchemaContext): string {
   const whole = `call_${own}`;
   const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');

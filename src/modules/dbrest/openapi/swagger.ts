@@ -197,7 +197,7 @@ function definition(shown: ShownTable, context: TypeContext): JsonSchema {
   return downgraded(rows) as JsonSchema;
 }
 
-/** What OpenAPI 2.0 does not have. */
+/** Members of schemas that OpenAPI 2.0 does not have. */
 const UNKNOWN: ReadonlySet<string> = new Set(['writeOnly', 'x-primary-key', 'x-relationships']);
 
 /** A schema of OpenAPI 3.1 in terms of 2.0, which knows neither null nor alternatives. */

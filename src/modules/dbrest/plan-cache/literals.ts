@@ -85,7 +85,7 @@ function withoutLiteral(piece: string, literals: string[]): string {
   return `${name}=${MARK}text${number}`;
 }
 
-/** What a request binds in place of marks. */
+/** The values that a request binds in place of marks. */
 interface Filling {
   readonly literals: readonly string[];
   readonly content: Content;
@@ -165,7 +165,7 @@ function withoutValues(body: WrittenBody): WrittenBody {
   return { ...rows, json: BODY_MARK };
 }
 
-/** The bytes of a content as they are bound; null if there are none. */
+/** The bytes of a content as they are bound; null for a content without bytes. */
 function bodyOf(content: Content): BoundValue {
   switch (content.kind) {
     case 'none':

@@ -27,7 +27,7 @@ import type {
 } from './node.ts';
 import { castType, namesAggregate, planValue } from './value.ts';
 
-/** The table and the embeds that a filter can refer to, and the outputs, which it cannot. */
+/** The table and the embeds that a filter can refer to, and the outputs, to which it cannot refer. */
 interface NodeScope {
   readonly table: Table;
   readonly embeds: readonly EmbedDraft[];

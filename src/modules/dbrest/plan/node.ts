@@ -20,7 +20,7 @@ export interface ReadTarget {
 /** The input of every planning step. */
 export interface Context extends ReadTarget {
   readonly known: Schema;
-  /** Targets that the request named instead of the aliases of their embeds, with these; or that is refused. */
+  /** Receives the targets that a request names instead of the aliases of their embeds; or such names are refused. */
   readonly legacyTargets?: Map<string, string> | 'refused';
   /** The rows of the node come from a function or a write instead of its table. */
   readonly isDerived?: boolean;
@@ -122,7 +122,7 @@ export interface ReadNode {
   readonly grouped: boolean;
   /** The filters of the groups. */
   readonly having: readonly GroupCondition[];
-  /** Number of leading sorts by which rows are distinct: of those that are equal in them only the first is kept. 0: all are. */
+  /** Number of leading sorts by which rows are distinct: of rows that are equal in them the first is kept. 0: all are. */
   readonly distinct: number;
 }
 

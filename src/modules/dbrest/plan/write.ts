@@ -49,7 +49,7 @@ interface KeyColumn {
 
 /** A complete plan of a write. */
 export interface PlannedWrite extends FoundWrite {
-  /** What the response contains of the rows: nothing, the `Location` and `ETag` of a single row, or the rows. */
+  /** The part of the rows in the response: nothing, the `Location` and `ETag` of a single row, or the rows. */
   readonly shows: 'nothing' | 'location' | 'rows';
   /** The column with the versions of the rows, if the response may show one. */
   readonly version: string | undefined;

@@ -81,7 +81,7 @@ export function compileHead(
   };
 }
 
-/** A call of the function of `dbrest_root`. Its JSON is also given as the description that it stands for. */
+/** Compiles the call of the function of `dbrest_root`. Clients may ask for its JSON as for a description. */
 function compileRootCall(root: readonly string[]): (x: Exchange, schemas: readonly string[]) => RequestHead {
   const name = root.at(-1) as string;
   const own = root.length > 1 ? root[0] : undefined;
@@ -239,7 +239,7 @@ export function mcpPath(
   return mcp === 'off' || kind !== 'prefix' ? undefined : `${path.replace(/\/$/, '')}/mcp`;
 }
 
-/** The path between a location and the name of a function: `/` where all paths are functions, `undefined` where none is. */
+/** The path between a location and the name of a function: `/` if all its paths are functions, `undefined` without any. */
 export function functionPath(
   { path }: Pick<LocationFacts, 'path'>,
   rpc: DbrestConfig['rpc'],
@@ -273,7 +273,7 @@ const SWAGGER = `${OPENAPI};version=2.0`;
 /** The version of OpenAPI that a media range asks for. */
 const VERSION = /; *version *= *"?(\d)(?:\.\d+)*"?/i;
 
-/** Parses a request for a description; `usual` is the version for those that ask for none. Throws PGRST107. */
+/** Parses a request for a description; `usual` is the version if it names none. Throws PGRST107. */
 export function parseDescribe(
   x: Exchange,
   head: RequestHead,

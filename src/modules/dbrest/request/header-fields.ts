@@ -22,9 +22,9 @@ export const QUERY = 'QUERY';
 export const QUERY_TYPE = 'application/x-www-form-urlencoded';
 
 /**
- * The method of a request. Not every client can send a QUERY, so a POST with a header stands for it. A page of another origin needs a
- * preflight request to send that header. A misspelt one must not write, and `limit_except` has judged the POST alone. Throws DBREST115
- * and DBREST116.
+ * The method of a request. Not every client can send a QUERY, so a POST with a header stands for it. A page of another
+ * origin needs a preflight request to send that header. A misspelt method must not lead to a write. `limit_except` has
+ * checked the POST alone, so it has to treat both methods alike. Throws DBREST115 and DBREST116.
  */
 export function methodOf(x: Exchange): string {
   const { method } = x;
@@ -36,18 +36,19 @@ export function methodOf(x: Exchange): string {
   return QUERY;
 }
 
-/** Its parameters are parsed at once, which takes some 2 ms, and 50 ms at worst. 5,000 uuids have room. */
+/** Longest body of a QUERY. It is parsed at once, which takes some 2 ms, and 50 ms at worst; 5,000 uuids fit. */
 const MOST_QUERY_BYTES = 262_144;
 
 /**
- * The raw query of a request: that of its URL, followed by the body of a QUERY. Returns a promise only for a QUERY; it resolves
- * to `undefined` when the response has been sent or the client has gone. Rejects with PGRST102 for a body of another type.
+ * The raw query of a request: that of its URL, followed by the body of a QUERY. Returns a promise only for a QUERY; it
+ * resolves to `undefined` when the response has been sent or the client has gone. Rejects with PGRST102 for a body of
+ * another type.
  */
 export function argsOf(x: Exchange): string | Promise<string | undefined> {
   return methodOf(x) === QUERY ? receiveArgs(x) : x.args;
 }
 
-/** What bounds the body of a request that is read whole. */
+/** The limit on the body of a request that is read whole. */
 export function bodyLimitOf(x: Exchange): BodyLimit {
   const configured = x.rules.maxBodyBytes || MOST_WHOLE_BYTES;
   const isQuery = x.method === QUERY || x.header('x-http-method-override') === QUERY;
@@ -80,9 +81,9 @@ export interface ReceivedBody {
 export const JSON_TYPE = /^application\/(?:json|vnd\.(?:pgrst|dbrest)\.(?:object|array)(?:\+json)?)$/;
 
 /**
- * Receives the body of a request, at most `mostBytes` of them. Without a `Content-Type` it is JSON. Returns `undefined` when the body was too large or
- * too slow and the response has been sent, or the client has gone. Throws PGRST102 (415) for a compressed body: its
- * decompressed size would be unbounded.
+ * Receives the body of a request, of at most `mostBytes`. Without a `Content-Type` it is JSON. Returns `undefined` when
+ * the body was too large or too slow and the response has been sent, or the client has gone. Throws PGRST102 (415) for
+ * a compressed body: its decompressed size would be unbounded.
  */
 export async function receiveBody(x: Exchange, mostBytes?: number): Promise<ReceivedBody | undefined> {
   const encoding = x.header('content-encoding') ?? '';
@@ -182,7 +183,7 @@ export interface Preferences {
   readonly count?: CountKind;
   readonly tx?: TransactionEnd;
   readonly handling?: 'strict' | 'lenient';
-  /** Whatever PostgreSQL takes: it refuses the others itself. */
+  /** Any text: PostgreSQL refuses unknown time zones itself. */
   readonly timeZone?: string;
   readonly maxAffected?: number;
   /** In seconds, to the millisecond. */
@@ -226,7 +227,7 @@ export function parsePreferences(header: string | undefined): Preferences {
   return { ...(found as Omit<Preferences, 'unknown'>), unknown: unknown.filter(Boolean) };
 }
 
-/** The time that a client allows its request, in milliseconds; `undefined` if it says nothing about that. */
+/** The time that a client allows its request, in milliseconds; `undefined` without this preference. */
 export function preferredTimeMs({ timeout }: Preferences): number | undefined {
   return timeout === undefined ? undefined : Math.round(timeout * 1000);
 }

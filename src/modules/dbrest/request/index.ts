@@ -156,7 +156,7 @@ export function compileQuery(
   };
 }
 
-/** What a request has besides its query: the rows of a write, or the input of a call by POST. */
+/** The content of a request besides its query: the rows of a write, or the input of a call by POST. */
 export type Content =
   | { readonly kind: 'none' }
   | { readonly kind: 'rows'; readonly rows: WrittenBody }

@@ -21,8 +21,8 @@ const GROUPING = /(?:^|\.)(having|distinct)$/;
 const AGGREGATE = /(?:^|[.(, ])(?:avg|count|max|min|sum)\(\)/;
 
 /**
- * Returns whether a parameter is `having` or `distinct` of the read grammar, at any level. Columns and arguments may have these names too: the
- * value of a clause has an aggregate, or begins with `on.`.
+ * Returns whether a parameter is `having` or `distinct` of the read grammar, at any level. Columns and arguments may
+ * have these names too: the value of a clause has an aggregate, or begins with `on.`.
  */
 export function isGrouping(key: string, value: string): boolean {
   const word = GROUPING.exec(key)?.[1];
@@ -39,8 +39,8 @@ function isHaving(value: string): boolean {
 }
 
 /**
- * Parses `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` and the like, before the value of a parameter. Throws a
- * `DbrestFault`.
+ * Parses `id`, `data->>a`, `orders.items.id`, `orders.order`, `orders.not.or` and the like, before the value of a
+ * parameter. Throws a `DbrestFault`.
  */
 function parseKey(key: string, value: string): QueryKey {
   const scanner = new Scanner('tree path', key);
@@ -148,7 +148,7 @@ function addTo(
 
 /** The decoded parameters of a raw query or a form. Throws PGRST100. */
 export function* parametersOf(args: string): Generator<readonly [key: string, value: string]> {
-  // The content of a QUERY is long; whoever refuses one of its first parameters does not pay for the others.
+  // The content of a QUERY is long; a caller that refuses one of its first parameters does not pay for the others.
   for (let from = 0, end = 0; from < args.length; from = end + 1) {
     const found = args.indexOf('&', from);
     end = found < 0 ? args.length : found;
@@ -176,7 +176,7 @@ export function decodePiece(raw: string, args: string): string {
 /** Operators in whose patterns `*` stands for `%`. */
 const WITH_STARS = new Set(['like', 'ilike']);
 
-/** The text that is bound for an operand. */
+/** The text that is bound for an operand of a filter. */
 export function boundText(operator: string, text: string): string {
   return WITH_STARS.has(operator) ? text.replaceAll('*', '%') : text;
 }
@@ -188,7 +188,7 @@ function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): Leve
   if (known) return known;
   const level: LevelDraft = { path, filters: [], having: [] };
   levels.set(key, level);
-  // The root is one of them.
+  // The root has a level, too.
   if (levels.size > MOST_EMBEDS + 1)
     throw tooLarge(`parameters of at most ${MOST_EMBEDS} embedded resources`);
   return level;
@@ -222,7 +222,7 @@ function parseCount(part: 'limit' | 'offset', text: string): number {
   });
 }
 
-/** A raw query with its parameters sorted by name; the order of those with one name counts. */
+/** A raw query with its parameters sorted by name; parameters of one name keep their order. */
 export function sortedQuery(args: string): string {
   if (!args.includes('&')) return args;
   const nameOf = (pair: string): string => pair.split('=', 1)[0] as string;
@@ -259,7 +259,7 @@ export function parseRead(head: RequestHead, source: QuerySource, { maxRows }: D
   };
 }
 
-/** The header `Range` holds for GET (RFC 9110, 14.2) and QUERY alone. */
+/** The header `Range`, which counts for GET (RFC 9110, 14.2) and QUERY alone. */
 export function rangeOf({ method }: RequestHead, { range }: QuerySource): string | undefined {
   return method === 'GET' || method === QUERY ? range : undefined;
 }

@@ -20,7 +20,7 @@ const ARRAY = /(?:\[\])+/y;
 /** An aggregate after a cast (`amount::int.sum()`), which is not part of the type's name. */
 const AGGREGATE = new RegExp(String.raw`\.(?:${AGGREGATES.join('|')})\(\)`, 'y');
 
-/** How many modifiers the types of PostgreSQL take, by all names that it accepts. Those of extensions take what they like. */
+/** Most modifiers of the types of PostgreSQL, by all their names. Types of extensions may have any number. */
 const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
   ...(
     'bool|boolean|bytea|cidr|date|double precision|float4|float8|inet|int|int2|int4|int8|integer|bigint|smallint|real|json|jsonb|' +
@@ -78,7 +78,7 @@ export function parseAggregated(scanner: Scanner): Aggregated {
   return aggregateAfter(scanner, field) ?? { field, ...castAggregate(scanner) };
 }
 
-/** Parses what makes an aggregate of a field, if that follows; `count` with parentheses is the number of rows. */
+/** Parses the aggregate behind a field, if one follows; `count` with parentheses is the number of rows. */
 function aggregateAfter(scanner: Scanner, field: Field): Aggregated | undefined {
   if (field.column === 'count' && !field.path && scanner.take('()')) return { aggregate: 'count' };
   if (!scanner.sees('::') && !scanner.matches(AGGREGATE)) return undefined;
@@ -210,7 +210,8 @@ const DEEPEST_ORDER = 10;
 const NULLS = '"nullsfirst" or "nullslast"';
 
 /**
- * Parses `name.desc.nullslast,data->>a,clients(name),clients(countries(name)),amount.sum(),orders(count)`. Throws a `DbrestFault`.
+ * Parses `name.desc.nullslast,data->>a,clients(name),clients(countries(name)),amount.sum(),orders(count)`. Throws a
+ * `DbrestFault`.
  */
 export function parseOrder(text: string): OrderTerm[] {
   const scanner = new Scanner('order', text);

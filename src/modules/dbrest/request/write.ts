@@ -99,7 +99,7 @@ export interface WrittenBody {
   readonly keys: readonly string[];
   /** Members are numbered (`1`, `2` …) in the order of `keys` instead of named. */
   readonly numbered?: true;
-  /** What is in members of the rows, if that may be rows of other tables. */
+  /** The contents of members of the rows, if they may be rows of other tables. */
   readonly nested?: NestedMembers;
   /** All values are texts in PostgreSQL's notation, including values of JSON columns. */
   readonly isText?: true;

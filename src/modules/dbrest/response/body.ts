@@ -37,7 +37,7 @@ interface BodyParts {
   readonly contentType: string;
   /** Sets the headers. May throw the fault that replaces the response. */
   readonly head: (counts: RowCounts, results: Results) => ResponseStart;
-  /** The additional columns at the end of each row; absent if there are none. */
+  /** The additional columns at the end of each row. */
   readonly tail?: RowTail | undefined;
   /** Nothing is sent before the transaction has ended. */
   readonly held?: boolean | undefined;
@@ -65,7 +65,7 @@ class RowsBody implements RowSink {
     this.#parts = parts;
   }
 
-  /** Begins anew: what a batch sent that is run again counts for nothing. */
+  /** Drops the rows of an earlier run of the batch. */
   begin(results: Results): void {
     this.#results = results;
     this.#text = this.#parts.writer.open([]);

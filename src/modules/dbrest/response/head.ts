@@ -79,7 +79,7 @@ function namesOf({ headers }: ResponseSettings): ReadonlySet<string> | undefined
   return headers.length === 0 ? undefined : new Set(headers.map(([name]) => name.toLowerCase()));
 }
 
-/** No status goes out without a reason phrase, whoever has chosen it. */
+/** Sets the usual reason phrase, so that a status which the database has chosen has one, too. */
 export function setUsualReason(x: Exchange, status: number): void {
   const reason = usualReason(status);
   if (reason !== undefined) x.response.setReason(reason);
@@ -171,10 +171,10 @@ export class Stopwatch {
   }
 }
 
-/** What every response depends on, as PostgREST says it. */
+/** The request headers that every response depends on, as PostgREST lists them. */
 const ALWAYS = 'Accept, Prefer, Range';
 
-/** Value: the database has set `Vary`, which then stays as it is. */
+/** True if the database has set `Vary`, which is then kept. */
 const CHOSEN = stateKey<boolean>('Vary of the database');
 
 function keepChosenVary(x: Exchange): void {
@@ -182,8 +182,8 @@ function keepChosenVary(x: Exchange): void {
 }
 
 /**
- * Adds the request headers that a response depends on to its `Vary`; errors do not depend on them. Called where it is sent: in
- * a cache, `Vary` would tell requests apart that its key knows to be the same.
+ * Adds the request headers that a response depends on to its `Vary`; errors do not depend on them. Called when the
+ * response is sent: stored with it, `Vary` would separate requests that have the same key.
  */
 function addVary(x: Exchange, dependsOnOrigin: boolean): void {
   const own = x.status < 400 && x.state(CHOSEN) !== true ? ALWAYS : '';
@@ -213,7 +213,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.split(', '));
 interface Cors {
   /** Adds the CORS headers to every response, including errors. */
   readonly filter: HeaderFilter;
-  /** Sets the headers for a preflight request. Returns false when it is none, or the origin is not allowed. */
+  /** Sets the headers for a preflight request. Returns false for other requests, and if the origin is not allowed. */
   preflight(x: Exchange): boolean;
 }
 

@@ -7,7 +7,7 @@ export interface RowWriter {
   row(fields: Row): string;
   readonly between: string;
   readonly close: string;
-  /** The text that replaces the rows if there are none. */
+  /** The text in place of an empty list of rows. */
   readonly none?: string;
 }
 

@@ -3,7 +3,7 @@ import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 
-/** What is said of a directive that holds in no location with a database. */
+/** Reports the uses of a directive that hold in no location with a database. */
 export function* idle(
   config: CheckedModule<DbrestConfig>,
   directive: string,
@@ -55,7 +55,7 @@ location /files/ { }`,
   check: (config) => idle(config, 'dbrest_row_version', 'rowVersion'),
 };
 
-/** Rules about what requests may do. */
+/** Rules about limits and versions of rows. */
 export const REQUEST_RULES: readonly ModuleRule<DbrestConfig>[] = [dbrestMaxCostIdle, dbrestRowVersionIdle];
 
 const location = (text: string): string => `

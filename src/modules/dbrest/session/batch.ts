@@ -23,7 +23,7 @@ export interface Column {
 
 /** Receives the rows of a statement one by one. An exception fails the batch. */
 export interface RowSink {
-  /** `begin` may be called again: nothing of the rows has been passed on. */
+  /** `begin` may be called again at any time: the sink passes no row on before the end. */
   readonly restarts?: boolean;
   /** Called first, with the results of the statements before. */
   begin(results: Results): void;
@@ -62,7 +62,7 @@ export type Verdict = (results: Results) => void;
 /** The values of `dbrest_prepared_statements`. */
 export type PreparedStatements = 'on' | 'off' | 'auto';
 
-/** What a batch cost. */
+/** The cost of a batch. */
 export interface Cost {
   /** Time between its turn and its end, in milliseconds. */
   readonly turnMs: number;
@@ -80,9 +80,9 @@ export interface BatchRules {
   readonly resets?: boolean;
   /** Plans and prepared statements of an earlier epoch are discarded first. */
   readonly planEpoch?: number;
-  /** Whether its statements are prepared; `auto`, the default: unless a pooler is in between. */
+  /** `on`: its statements are prepared; `auto`, the default: unless a pooler is in between. */
   readonly prepares?: PreparedStatements | undefined;
-  /** What the batch may leave behind; settings by default. */
+  /** The state that the batch may leave in the session; settings by default. */
   readonly leaves?: Leftovers | undefined;
   /** The time zones that the batch sets. */
   readonly timeZones?: readonly string[] | undefined;
@@ -111,7 +111,7 @@ interface BatchParts {
   readonly stream: WireClient['connection']['stream'];
   /** With more characters than this the sinks get no more rows, and the batch is `outgrown`. */
   readonly most?: number | undefined;
-  /** Whether statements are prepared; otherwise they are parsed each time. */
+  /** Statements are prepared; otherwise they are parsed each time. */
   readonly prepares: boolean;
 }
 
@@ -137,7 +137,7 @@ export class Batch {
   #completed: number;
   /** Number of steps whose values are bound, which have begun to run; it counts as `#completed` does. */
   #bound: number;
-  /** Whether each statement, those of the lead included, was parsed by this batch. */
+  /** For each statement, those of the lead included: this batch has parsed it. */
   #isParsed: readonly boolean[] = [];
   #begun = false;
   #hasEnded = false;
@@ -201,8 +201,8 @@ export class Batch {
   }
 
   /**
-   * What has to be prepared anew before the batch can run, if that is why it failed: one statement, or all. An old statement is
-   * bound to the types that its parameters had when it was parsed.
+   * The statements to prepare again before the batch can run, if it failed because of them: one, or all. An old statement
+   * is bound to the types that its parameters had when it was parsed.
    */
   get outdated(): { readonly text?: string } | undefined {
     if (!this.error) return undefined;
@@ -295,12 +295,12 @@ export class Batch {
 }
 
 /**
- * What requests may leave behind in a session; `sequences`: the last values of sequences. `settings`: what a function can leave in a
- * read-only transaction, which are also locks, cursors and channels.
+ * The state that requests may leave in a session. `sequences`: the last values of sequences. `settings`: all that a
+ * function can leave in a read-only transaction, which includes locks, cursors and channels.
  */
 export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
 
-/** What two requests together may leave behind. */
+/** The state that two requests together may leave. */
 export function more(one: Leftovers, other: Leftovers): Leftovers {
   if (one === other || other === 'nothing') return one;
   return one === 'nothing' ? other : 'anything';
@@ -351,13 +351,13 @@ function silent(text: string): RunStep {
   return { statement: { text, values: [] }, silent: true };
 }
 
-/** What the statements before those of a request do. */
+/** The tasks of the statements before those of a request. */
 interface LeadTasks {
   /** The level of the transaction; that of the session if absent. */
   readonly isolation: Isolation | undefined;
-  /** What has to be reset. */
+  /** The state to reset. */
   readonly leftovers: Leftovers;
-  /** All statements of the session, those in functions too, are planned anew. */
+  /** All statements of the session, also those in functions, are planned again. */
   readonly replans: boolean;
 }
 

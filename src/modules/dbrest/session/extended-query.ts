@@ -75,7 +75,7 @@ export interface Fields {
   readonly sizeBytes: number;
 }
 
-/** Encodes values to bind. Throws for what is no value; after that a batch can be written to its end. */
+/** Encodes values to bind. Throws if one has another type; once all are encoded, nothing keeps a batch from being written. */
 export function fieldsOf(values: readonly BoundValue[]): Fields {
   const fields: BoundValue[] = [];
   let sizeBytes = 0;
@@ -179,7 +179,7 @@ export class StatementNames {
     });
   }
 
-  /** The name for a statement of a batch, which counts on the batches before it to parse what they were told to. */
+  /** The name for a statement of a batch that relies on the batches before it to parse their statements. */
   use(text: string): UsedName {
     const known = this.#byText.get(text);
     return known ? { name: known.name, parse: false } : this.#parse(text);
@@ -191,13 +191,13 @@ export class StatementNames {
     return known?.isParsed && !this.#isPooled ? { name: known.name, parse: false } : this.#parse(text);
   }
 
-  /** A statement that is parsed for one use. It has no name, which stands for the last such statement. */
+  /** A statement that is parsed for one use, without a name: the next such statement takes its place. */
   useOnce(text: string): UsedName {
     this.#parsing.push({ text, name: '', isParsed: false });
     return ONCE;
   }
 
-  /** The names to close on the server, which are forgotten by that. */
+  /** Takes the evicted names, which have to be closed on the server. */
   evicted(): readonly string[] {
     if (this.#forgotten.size === 0) return NONE;
     const names = [...this.#forgotten];
@@ -212,7 +212,7 @@ export class StatementNames {
     this.forget();
   }
 
-  /** Forgets all statements, which are closed, or those that were found missing or outdated: each is parsed again. */
+  /** Forgets all statements and closes them; or forgets those that were found missing or outdated. Each is parsed again. */
   forget(found?: Iterable<string>): void {
     for (const text of found ?? [...this.#byText.keys()]) {
       const known = this.#byText.peek(text);
@@ -265,14 +265,14 @@ export function endsSession(error: WireError): boolean {
   return isMisnamed(error) || hasLostType(error);
 }
 
-/** What is gone is a type: PL/pgSQL looks up the types of its variables once in each session. */
+/** Returns whether a type is gone: PL/pgSQL looks up the types of its variables once in each session. */
 export function hasLostType(error: WireError): boolean {
   return hasLostObject(error) && error.message.startsWith('cache lookup failed for type ');
 }
 
 /**
- * Returns whether a prepared statement of the batch itself, and not of a function, is not what it should be, or outdated ("cached
- * plan must not change result type").
+ * Returns whether a prepared statement of the batch itself, and not of a function, is missing, stands for another one or is
+ * outdated ("cached plan must not change result type").
  */
 export function lostStatements(error: WireError): boolean {
   if (error.where !== undefined) return false;
@@ -285,8 +285,8 @@ function isMisnamed({ code, severity }: WireError): boolean {
 }
 
 /**
- * Returns whether values or types did not fit: data exceptions, and what the server says when it analyses an old statement anew
- * ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
+ * Returns whether values or types did not fit: data exceptions, and errors of the server when it analyses an old statement
+ * again ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
  */
 export function mayHaveOldTypes({ code = '' }: WireError): boolean {
   return /^(?:0A000|22|42|XX000)/.test(code) && code !== '42501';

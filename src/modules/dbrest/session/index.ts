@@ -27,8 +27,8 @@ export { hasLostType } from './extended-query.ts';
 export { ConnectionLost, Displaced, type Session, UnexpectedResult } from './session.ts';
 
 /**
- * The result of `PID_SQL`; and lets the server notice during a query that gw has gone, if this is the process. The setting exists since
- * PostgreSQL 14 and not on every platform, so it is set only where it exists.
+ * Gives the process id as `PID_SQL` does. If that is the one of the connection, no pooler is in between, and the server is
+ * told to notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform.
  */
 const OPENING_SQL = `select s.pid::text as pid, (
     select pg_catalog.set_config(name, '500', false) from pg_catalog.pg_settings
@@ -70,7 +70,7 @@ async function findOut(client: WireClient, target: ConnectionTarget): Promise<Fo
   return { isPooled: false, settings: interval === null ? [] : [CHECK_CLIENT_AGAIN] };
 }
 
-/** A reset takes these from a session of a pooler, which has not begun with them. */
+/** Calls that repeat what a reset undoes in a session of a pooler, which has not begun with these settings. */
 function ofPooled({ applicationName }: ConnectionTarget): readonly string[] {
   const name = literal(applicationName);
   return [

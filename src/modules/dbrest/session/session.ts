@@ -18,7 +18,7 @@ import { endsSession, Messages, StatementNames } from './extended-query.ts';
 
 /** As measured, the server needs 30 to 130 bytes for each character of a long statement that is prepared. */
 const PREPARED = { statements: 256, characters: 524_288 } as const;
-/** A time zone that a session has used stays in the memory of its process: 24 kB each, as measured. Longer ones are refused. */
+/** Each time zone that a session has used takes 24 kB of its process until it ends. Longer names are refused. */
 const TIME_ZONES = { most: 500, longest: 255 } as const;
 const GOODBYE_MS = 1_000;
 const COMMIT: RunStep = { statement: { text: 'commit', values: [] }, silent: true };
@@ -102,7 +102,7 @@ export class Session {
   readonly #flushed: ((batches: number) => void) | undefined;
   readonly #names: StatementNames;
   readonly #lead: ReturnType<typeof compileLead>;
-  /** What the batches that have ended may have left behind. */
+  /** The state that batches which have ended may have left. */
   #leftovers: Leftovers = 'nothing';
   /** That of the oldest plans; `undefined` before there are any. */
   #planEpoch: number | undefined;
@@ -168,15 +168,15 @@ export class Session {
   }
 
   /**
-   * Whether another batch may be sent behind the others. Not by way of a pooler: one that takes the session away at the end of a
-   * transaction may do so between the messages of the next one, which would run without the role that they set.
+   * True if another batch may be sent behind the others. Not through a pooler: one that takes the session away at the end
+   * of a transaction may do so between the messages of the next one, which would run without the role that they set.
    */
   get isOpen(): boolean {
     if (this.isPooled && this.#queue.length > 0) return false;
     return !this.isSpent && !this.#isCancelling && this.#queue[0]?.isLate === undefined;
   }
 
-  /** Whether the session is to be closed once its batches have ended. */
+  /** True if the session is to be closed once its batches have ended. */
   get isSpent(): boolean {
     return this.broken || this.#timeZones.size >= TIME_ZONES.most;
   }
@@ -300,9 +300,9 @@ export class Session {
     messages?.sendTo(this.#client.connection.stream);
   }
 
-  /** What may be left behind when all batches that were sent have ended. A failed batch undoes its own reset. */
+  /** The state that all batches that were sent may leave. A failed batch undoes its own reset. */
   #expectedLeftovers(): Leftovers {
-    // Whoever has used it before.
+    // Other clients of the pooler have used it before.
     if (this.isPooled) return 'anything';
     let expected = this.#leftovers;
     for (const { rules } of this.#queue) expected = more(expected, rules.leaves ?? 'settings');

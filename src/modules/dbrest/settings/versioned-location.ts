@@ -12,20 +12,20 @@ import type { Schema, SchemaCache, StoredSetting } from '../schema/index.ts';
 import { compileNotes } from '../variables.ts';
 import { effectiveConfig, type SettingFinding } from './effective-config.ts';
 
-/** What a location uses whose settings the database may replace. */
+/** The resources of a location whose settings the database may replace. */
 export interface VersionedResources extends DbrestResources {
   /** Present with `dbrest_config`. */
   readonly versions?: ConfigVersions | undefined;
 }
 
-/** `dbrest_config on`: each request is served by the location as it was compiled for the newest version of its configuration. */
+/** `dbrest_config on`: each request is served by the location as compiled for the newest version of its configuration. */
 export function compileVersioned(
   config: DbrestConfig,
   { versions, offerTrials, ...resources }: VersionedResources & { readonly versions: ConfigVersions },
   build: Build,
 ): LocationParts {
   offerTrials?.(build.location, async () => (await versions.current()).config);
-  // Compiled for what it needs of the build. It serves nothing: the database may allow less than the file.
+  // Compiled so that the build knows its needs. It serves nothing: the database may allow less than the file.
   const ofFile = compileDbrest(config, resources, build);
   const compiled = new WeakMap<ConfigVersion, LocationParts>();
   const partsOf = (version: ConfigVersion): LocationParts => {
@@ -63,7 +63,7 @@ function streamsOf({
   return { authenticator, streams };
 }
 
-/** Keeps what serves a request until its end, so that no request is served by parts of two versions. */
+/** Keeps the parts that serve a request until its end, so that no request is served by parts of two versions. */
 class VersionedRequests {
   readonly #picked = stateKey<LocationParts>('the version of dbrest that serves a request');
   readonly #versions: ConfigVersions;
@@ -84,7 +84,7 @@ class VersionedRequests {
       : this.#pick(x, version);
   }
 
-  /** What serves the request, or would if it had come to that; `undefined` while nothing is served. */
+  /** The parts that serve the request, or would serve it; `undefined` while nothing is served. */
   presentParts(x: Exchange): LocationParts | undefined {
     const { known } = this.#versions;
     return x.state(this.#picked) ?? (known && this.#partsOf(known));
@@ -97,7 +97,7 @@ class VersionedRequests {
   }
 }
 
-/** Compiles the step that finds out role and relation before limits by them are checked. */
+/** Compiles the step that notes role and relation before limits by them are checked. */
 function compileNoting(requests: VersionedRequests, build: Build): (x: Exchange) => Promise<void> {
   const takeNotes = compileNotes(build);
   return async (x) => {
@@ -106,13 +106,13 @@ function compileNoting(requests: VersionedRequests, build: Build): (x: Exchange)
       const parts = await requests.partsFor(x);
       for (const step of parts.rewrite ?? []) await step(x);
     } catch (error) {
-      // The fault is told where the request is served.
+      // The fault is reported when the request is served.
       faultOf(error, { authenticated: false });
     }
   };
 }
 
-/** A configuration, and what was opened for it. A request uses one from its beginning to its end. */
+/** A configuration and the resources opened for it. A request uses one from its beginning to its end. */
 interface ConfigVersion {
   readonly config: DbrestConfig;
   readonly authenticator: Authenticator;
@@ -122,7 +122,7 @@ interface ConfigVersion {
 interface VersionsParts {
   readonly file: DbrestConfig;
   readonly schema: Pick<SchemaCache, 'known' | 'current'>;
-  /** Opens what belongs to a version; `retiring` is aborted when the next one has taken its place. */
+  /** Opens the resources of a version; `retiring` is aborted when the next one has taken its place. */
   readonly open: (config: DbrestConfig, retiring: AbortSignal) => Promise<ConfigVersion>;
   readonly tell: (settings: readonly StoredSetting[], findings: readonly SettingFinding[]) => void;
   readonly log: ErrorLog;
@@ -140,8 +140,8 @@ interface Draft {
 }
 
 /**
- * The versions of a configuration that settings in the database replace parts of. There is none before these have been read: the
- * file may allow more than they do.
+ * The versions of a configuration of which settings in the database replace parts. The first is opened when these have
+ * been read: the file may allow more than they do.
  */
 export class ConfigVersions {
   readonly #parts: VersionsParts;
@@ -249,7 +249,7 @@ export class ToldFindings {
   }
 }
 
-/** A setting with another value is another one. The value may be a secret. */
+/** Identifies a finding and the value that it is about, as a digest: the value may be a secret. */
 function idOf({ name, message }: SettingFinding, settings: readonly StoredSetting[]): string {
   const value = settings.find((setting) => setting.name === name)?.value ?? '';
   return createHash('sha256').update(`${name}\0${value}\0${message}`).digest('base64');

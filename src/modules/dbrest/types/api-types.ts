@@ -68,7 +68,7 @@ export interface TypedRelation {
   readonly isWritable: boolean;
 }
 
-/** What a function returns; each row of it if `isSet`. */
+/** The result of a function; of each of its rows if `isSet`. */
 export interface TypedResult {
   readonly isSet: boolean;
   /** The value, or its members. */
@@ -142,9 +142,9 @@ const PLAIN: ReadonlyMap<string, ValueType> = new Map<string, ValueType>([
 export interface TypeScope {
   readonly known: Schema;
   readonly schemas: ReadonlySet<string>;
-  /** True if the description contains the table or view. */
   /** Returns whether new rows of a table may be in those of others. */
   readonly takes: (table: Table) => boolean;
+  /** Returns whether the description contains the table or view. */
   readonly shows: (table: Table) => boolean;
 }
 

@@ -71,7 +71,7 @@ function typedNested(
   }));
 }
 
-/** What the types of columns depend on; `filled` are those that nested rows may fill in. */
+/** The input for the types of columns; `filled`: the columns that nested rows may fill in. */
 interface ColumnScope {
   readonly table: Table;
   readonly scope: TypeScope;

@@ -13,7 +13,7 @@ import {
 } from './api-types.ts';
 import { block, inline, type Layout, literal, type Member, memberName, print } from './layout.ts';
 
-/** What supabase-js needs to know: from this version of PostgREST on it offers all that gw has. */
+/** The version of PostgREST from which supabase-js offers all that gw has. */
 const POSTGREST_VERSION = '14';
 
 const JSON_TYPE = `export type Json =
