@@ -20,7 +20,7 @@ export interface HealthConfig {
   /** `health_upstream_peer_probe`. */
   readonly peerProbes?: readonly { readonly address: string; readonly probe: UrlProbe }[];
 
-  /** Where transitions are published, if both are set. */
+  /** The zone and the channel of transitions, which are published if both are set. */
   readonly eventsZone?: string;
   readonly eventsChannel?: string;
 }

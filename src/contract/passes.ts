@@ -27,7 +27,7 @@ export function targetOf(block: BlockView): PassTarget | undefined {
   return configOf(block.level, 'proxy').pass;
 }
 
-/** Tells whether a block or one inside it forwards requests. */
+/** Returns whether a block or one inside it forwards requests. */
 export function forwards(block: BlockView): boolean {
   return targetOf(block) !== undefined || block.inner.some(forwards);
 }

@@ -82,15 +82,15 @@ export interface CheckedConfig {
    */
   textsOf(value: string, block?: BlockView): readonly string[];
   /**
-   * Tells whether an unknown client is allowed to use a block: a client on another machine without a password,
+   * Returns whether an unknown client is allowed to use a block: a client on another machine without a password,
    * certificate or token. `method` defaults to GET.
    */
   isOpen(block: BlockView, method?: string): boolean;
-  /** Tells whether clients on other machines can reach the server of a block. */
+  /** Returns whether clients on other machines can reach the server of a block. */
   isPublic(block: BlockView): boolean;
   /** Returns the public ones of the things that modules declare sensitive for a rule. */
   exposed(rule: string): Iterable<Exposed>;
-  /** Tells whether requests for which a variable is empty are refused. */
+  /** Returns whether requests for which a variable is empty are refused. */
   rejectsEmpty(block: BlockView, variable: string): boolean;
 }
 

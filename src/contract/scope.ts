@@ -37,7 +37,7 @@ export interface GatewayView {
   /** `upstream` blocks with the current state of their peers. */
   readonly upstreams: readonly { readonly name: string; readonly peers: readonly PeerView[] }[];
   readonly zones: readonly ZoneDeclaration[];
-  /** Tells whether a server has this name, exactly or by a wildcard; regex names do not count. */
+  /** Returns whether a server has this name, exactly or by a wildcard; regex names do not count. */
   knowsHost(host: string): boolean;
   /** Finds the location that would serve a request, without serving it. */
   explain(question: RouteQuery): RouteResult;

@@ -51,7 +51,7 @@ export function compileCached<T extends Target>(
   };
 }
 
-/** Returns the other gateways that purge the same responses as this location. */
+/** Shares the purges of this location with the gateways of its cluster, and returns these gateways. */
 function purgedWith(
   { cache, cachePurge }: ForwardingConfig,
   { caches, sharePurges }: Provisioned,

@@ -111,7 +111,7 @@ export class RespReader {
   /** Number of bytes below which decoding cannot succeed. */
   #neededBytes = 0;
   #bytes = NO_BYTES;
-  /** Where the next element begins. */
+  /** The offset of the next element. */
   #at = 0;
   #depth = 0;
   #fault: string | undefined;

@@ -25,7 +25,7 @@ export interface FetchMode {
 /** Asks the origin for a response. */
 export type Fetch<Outgoing> = (x: Exchange, outgoing: Outgoing, mode: FetchMode) => void;
 
-/** What the requests of a location share. */
+/** The parts that the requests of a location share. */
 export interface CacheRules<Outgoing> {
   readonly policy: CachePolicy;
   readonly delivery: Delivery;

@@ -26,7 +26,7 @@ export class EntryTimes {
     this.#newestMs = Math.max(this.#newestMs, madeMsOf(entry));
   }
 
-  /** Tells whether the entry is too old to follow the remembered ones: somebody has put it back. */
+  /** Returns whether the entry is too old to follow the remembered ones: somebody has put it back. */
   isPutBack(entry: SealedEntry): boolean {
     // If the clock of the store was set back, new entries have earlier times than old ones.
     const newestMs = Math.min(this.#newestMs, this.nowMs + LIFE_MS);
@@ -34,7 +34,7 @@ export class EntryTimes {
   }
 }
 
-/** Tells whether the first of two times is certainly before the second. */
+/** Returns whether the first of two times is certainly before the second. */
 export function isOlder(madeMs: number, thanMs: number): boolean {
   return madeMs < thanMs - LIFE_MS;
 }

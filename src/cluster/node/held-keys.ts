@@ -27,7 +27,7 @@ export class HeldKeys {
     return this.#keys.get(key)?.isDeleted === true;
   }
 
-  /** Tells whether the entry is older than the held one. `wasHere`: it, or a later one of its origin, was read. */
+  /** Returns whether the entry is older than the held one. `wasHere`: it, or a later one of its origin, was read. */
   isOlder(key: string, entry: SealedEntry, wasHere: boolean): boolean {
     const held = this.#keys.get(key);
     if (!held || held.mac === entry.mac) return false;

@@ -40,7 +40,7 @@ export interface KeyedSubject {
   renew(change: KeyChange): void;
   /** Forgets which counters were seen, since the store was emptied. Returns false if that is not possible now. */
   forget(): boolean;
-  /** Tells whether the write may be applied. */
+  /** Returns whether the write may be applied. */
   accepts(write: KeyWrite): boolean;
   /**
    * Applies states in order. With a `position` they are the next ones of the stream; later local changes have seen it

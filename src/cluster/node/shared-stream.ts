@@ -202,7 +202,7 @@ export class SharedStream implements NodeStream {
     return { counter, origin: this.#parts.nodeId, incarnation: this.subject.incarnation };
   }
 
-  /** Tells whether an entry is one of this node, a new one of another node, or one to be dropped. */
+  /** Returns whether an entry is one of this node, a new one of another node, or one to be dropped. */
   #kindOf(entry: StoredEntry, now: SeenEntries): 'own' | 'new' | 'dropped' {
     const { nodeId, seal, counts } = this.#parts;
     const { stream, incarnation } = this.subject;

@@ -48,7 +48,7 @@ export interface Subject {
   take(most: number): Taken;
   /** Called when the store has acknowledged local entries. */
   acknowledged(entries: readonly AcknowledgedEntry[]): void;
-  /** Tells whether an entry with these fields may be applied. */
+  /** Returns whether an entry with these fields may be applied. */
   accepts(fields: readonly string[]): boolean;
   /**
    * Applies the entries after the counter `behind`, in order; this node then has the stream up to `position`. Returns

@@ -33,7 +33,7 @@ export interface ClusterBackend {
 export type RedisBackend =
   { readonly kind: 'server'; readonly endpoint: Endpoint } | SentinelBackend | ClusterBackend;
 
-/** Where the store of a cluster is, as plain data. */
+/** The address of the store of a cluster, as plain data. */
 export type Backend = RedisBackend | { readonly kind: 'postgres'; readonly target: ConnectionTarget };
 
 const SENTINEL_PORT = 26379;
@@ -95,7 +95,7 @@ function parseCluster(text: string, tls: { readonly tls?: true }): Backend | Add
   return { kind: 'cluster', seeds: list.servers.map((server) => ({ ...server, ...access })), access };
 }
 
-/** Gives the text for logs, without logins. */
+/** Returns the address for logs, without logins. */
 export function backendLabel(backend: Backend): string {
   if (backend.kind === 'postgres') return `postgres://${targetName(backend.target)}`;
   if (backend.kind === 'server') return redisLabel(backend.endpoint);

@@ -117,7 +117,7 @@ export function checkWritable(
   }
 }
 
-/** Returns the remedy for root's file in a directory of another account, which could have put the file there. */
+/** Returns the remedy for a file of root. Another account may own its directory and have put the file there. */
 function remedyFor(path: string): string {
   try {
     return statSync(path).uid === 0 ? '; chown the file, or let nobody but root write its directory' : '';

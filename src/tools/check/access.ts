@@ -12,12 +12,12 @@ export function isAnyEnough(block: BlockView): boolean {
   return configOf(block.level, 'core').satisfy === 'any';
 }
 
-/** True for an `allow` or `deny` for everybody. */
+/** True for an `allow` or `deny` that applies to all clients. */
 export function isForAll({ args }: DirectiveNode): boolean {
   return args[0]?.value === 'all';
 }
 
-/** The directives that serve a block's requests; those of modules that only nginx has count as well. */
+/** The directives that serve a block's requests, including those of modules that only nginx has. */
 const CONTENT = [
   'alias',
   'root',
@@ -31,7 +31,7 @@ const CONTENT = [
   'kv_pass',
 ];
 
-/** True if no client gets anything from this block: it denies, refuses or is internal. */
+/** True if no client gets content from this block: it denies, refuses or is internal. */
 export function refuses(block: BlockView): boolean {
   if (block.own('internal').length > 0) return true;
   if (block.own('return').some(isRefusal)) return true;
@@ -60,7 +60,7 @@ export function isRefusal({ args }: DirectiveNode): boolean {
   return /^4\d\d$/.test(args[0]?.value ?? '');
 }
 
-/** Whether two directives have the same words. */
+/** Returns whether two directives have the same words. */
 export function isSame(one: DirectiveNode | undefined, other: DirectiveNode | undefined): boolean {
   return one !== undefined && other !== undefined && textOf(one) === textOf(other);
 }

@@ -37,7 +37,7 @@ export class Catalogue {
     return this.rules.filter((rule) => means(name, rule));
   }
 
-  /** Whether a name selects a rule. A prefix of a subject without rules is valid, too. */
+  /** True if a name selects a rule. A prefix of a subject without rules is valid, too. */
   has(name: string): boolean {
     return isPrefix(name) || this.meant(name).length > 0;
   }

@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts';
 /** A finding with a fix. */
 export type Mendable = Finding & { readonly fix: Fix };
 
-/** As many findings as can be fixed at once, so that no two edits overlap. */
+/** Returns the largest list of findings, from the first on, that can be fixed at once because no two edits overlap. */
 export function mendableAtOnce(findings: readonly Mendable[]): readonly Mendable[] {
   const taken = new Map<Source, TextEdit[]>();
   return findings.filter(({ fix }) => {

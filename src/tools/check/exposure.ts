@@ -22,12 +22,12 @@ const PROOF = /^(?:secure_link|ssl_client_\w+)$/;
 const CLAIM =
   /^(?:remote_addr|binary_remote_addr|realip_remote_addr|http_authorization|http_x_\w+|arg_\w+|cookie_\w+)$/;
 
-/** Whether an `if` of the block or its server refuses unknown clients. */
+/** Returns whether an `if` of the block or its server refuses unknown clients. */
 function refusesStrangers(config: ConfigOfModules, block: BlockView): boolean {
   return blocksAsked(block).some((around) => refusalsIn(config, around).strangers);
 }
 
-/** Whether requests with an empty variable are refused. */
+/** Returns whether requests with an empty variable are refused. */
 export function rejectsEmpty(config: ConfigOfModules, block: BlockView, variable: string): boolean {
   return blocksAsked(block).some((around) => refusalsIn(config, around).variables.has(variable));
 }
@@ -45,7 +45,7 @@ interface Refusals {
   readonly variables: ReadonlySet<string>;
 }
 
-/** Cached, because each of ten thousand locations asks for those of its server. */
+/** Cached, since each of ten thousand locations asks for the refusals of its server. */
 const known = new WeakMap<BlockView, Refusals>();
 
 function refusalsIn(config: ConfigOfModules, block: BlockView): Refusals {
@@ -111,7 +111,7 @@ function isUsed(config: ConfigOfModules, { directives }: AnyModule): boolean {
 }
 
 /**
- * Whether an unknown client can reach the content of a block: a request from another machine, without password, certificate
+ * Returns whether an unknown client can reach the content of a block: a request from another machine, without password, certificate
  * or token.
  */
 export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'): boolean {
@@ -160,7 +160,7 @@ function limitedTo(block: BlockView, method: string): BlockView | undefined {
   });
 }
 
-/** Whether the access phase lets an unknown client in. */
+/** Returns whether the access phase lets an unknown client in. */
 function letsIn({ modules }: ConfigOfModules, block: BlockView): boolean {
   const verdicts = modules.flatMap((module) => {
     const values = block.config(module.name);

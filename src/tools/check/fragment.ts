@@ -28,7 +28,7 @@ const NEED_THE_WHOLE: ReadonlySet<string> = new Set([
   'flag-undefined',
 ]);
 
-/** Whether a rule applies to fragments. */
+/** Returns whether a rule applies to fragments. */
 export function judgesFragments(slug: string): boolean {
   return !NEED_THE_WHOLE.has(slug);
 }

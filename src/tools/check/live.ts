@@ -59,7 +59,7 @@ class LiveAnswers {
     if (known) return known;
     const answer = ask();
     this.#answers.set(key, answer);
-    // A question that failed has nothing to close, and who asked it knows.
+    // A query that failed has nothing to close, and its caller gets the fault.
     if (close) this.#closings.push(() => answer.then(close, () => undefined));
     return answer;
   }
@@ -81,7 +81,7 @@ function findingsAt(
 ): readonly Finding[] {
   const from = block.from(name);
   return problems.flatMap(({ rule, field, index = 0, ...problem }) => {
-    // A default has no place: then the finding is at the directive that enables the module.
+    // A default has no place; the finding is then at the directive that enables the module.
     const at = [field, content]
       .flat()
       .flatMap((one = '') => from.get(one)?.nodes ?? [])

@@ -105,8 +105,8 @@ export interface Review {
 }
 
 /**
- * The blocks that include a file which cannot be read: what a rule misses there may be in it. Above servers and upstreams
- * such a file holds little that blocks further in would depend on.
+ * The blocks with an `include` whose file cannot be read: what a rule finds missing may be in that file. Above servers
+ * and upstreams, such files rarely matter to inner blocks.
  */
 function incompleteBlocks({ directives }: ConfigTree, { faults }: Report): readonly Span[] {
   const missing = faults.flatMap(({ rule, span }) => (rule === 'include-missing' && span ? span : []));

@@ -12,8 +12,8 @@ export function stepsOf(block: BlockView): readonly { readonly step: Step; reado
 }
 
 /**
- * The effect of a block's steps on a URI. `moves`: the directive `by` starts a new search for a location. `stays`: the URI
- * does not change any more. `over`: the request ends. `unknown`: the effect depends on more than the URI and the client.
+ * The effect of a block's steps on a URI. `moves`: the directive `by` starts a new search for a location. `stays`: the
+ * URI no longer changes. `over`: the request ends. `unknown`: the effect depends on more than the URI and the client.
  */
 type Rewritten =
   | { readonly kind: 'moves'; readonly uri: string; readonly by: DirectiveNode }
@@ -52,7 +52,7 @@ function isClients({ condition }: IfStep): boolean {
   return 'variable' in condition && CLIENTS.test(condition.variable);
 }
 
-/** Other conditions are not evaluated: the result is only whether the URI may leave through them. */
+/** Returns whether the URI may leave the block through a condition. Other conditions are not evaluated. */
 function mayLeave(block: BlockView, condition: DirectiveNode): boolean {
   const inside = block.inner.find(({ node }) => node === condition);
   return !inside || stepsOf(inside).some(({ step }) => step.kind !== 'set');

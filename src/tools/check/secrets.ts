@@ -9,12 +9,12 @@ interface WrittenSecret {
   readonly span: Span;
 }
 
-/** A reference that is expanded at load; its default is for trying things out. */
+/** A reference that is expanded when the configuration loads; its default value is only for tests. */
 const EXPANSIONS = /\$\{(?:env|file):[^}]*\}/g;
 const VARIABLES = /\$(?:\{\w+\}|\w+)/g;
 const PUBLIC_KEY = /-----BEGIN (?:PUBLIC KEY|CERTIFICATE)-----|"kty"\s*:\s*"(?:RSA|EC|OKP)"/;
 
-/** The directives with written secrets in file order; of several secrets the first. */
+/** The directives with written secrets, in file order, each with its first secret. */
 export function writtenSecrets({ registry, uses }: CheckedConfig): readonly WrittenSecret[] {
   const names = registry.entries.flatMap(({ name, row }) => (row.secret ? name : []));
   return uses(...new Set(names)).flatMap(({ node }) => {

@@ -10,21 +10,21 @@ export interface Selection {
 
 const PREFIX = /^GW\d{1,3}$/;
 
-/** Whether a name selects a rule: its id, its slug, or a prefix of its id. */
+/** Returns whether a name selects a rule: its id, its slug, or a prefix of its id. */
 export function means(name: string, { id, slug }: Pick<Rule, 'id' | 'slug'>): boolean {
   if (name === slug) return true;
   const prefix = prefixOf(name);
   return PREFIX.test(prefix) && id.startsWith(prefix);
 }
 
-/** Whether a name is a prefix of ids, even if no rule has such an id yet. */
+/** Returns whether a name is a prefix of ids, even if no rule has such an id yet. */
 export function isPrefix(name: string): boolean {
   const prefix = prefixOf(name);
   return PREFIX.test(prefix) && prefix.length < 5;
 }
 
 /**
- * Whether selections include a rule; the first one with `select` decides. `strict`: rules that are off by default count,
+ * Returns whether selections include a rule; the first one with `select` decides. `strict`: rules that are off by default count,
  * too.
  */
 export function isSelected(rule: Rule, selections: readonly Selection[], strict = false): boolean {
@@ -33,7 +33,7 @@ export function isSelected(rule: Rule, selections: readonly Selection[], strict 
   return !isIgnored(rule, selections);
 }
 
-/** Whether one of the selections leaves out a rule. */
+/** Returns whether one of the selections leaves out a rule. */
 export function isIgnored(rule: Pick<Rule, 'id' | 'slug'>, selections: readonly Selection[]): boolean {
   return selections.some(({ ignore = [] }) => ignore.some((name) => means(name, rule)));
 }

@@ -25,7 +25,7 @@ interface Socket {
   readonly listeners: readonly Listener[];
 }
 
-/** The sockets of all `listen` directives; a server without any is left out. */
+/** The sockets of all `listen` directives. Servers without `listen` are left out. */
 export function socketsOf(config: CheckedConfig): readonly Socket[] {
   const sockets = new Map<string, Listener[]>();
   for (const server of config.blocks('server')) {
@@ -43,7 +43,7 @@ export function socketsOf(config: CheckedConfig): readonly Socket[] {
   return [...sockets].map(([address, listeners]) => ({ address, listeners }));
 }
 
-/** Whether a `listen` uses TLS: by its own parameter, or by `ssl on`. */
+/** Returns whether a `listen` uses TLS: by its own parameter, or by `ssl on`. */
 export function speaksTls({ server, listen }: Listener): boolean {
   return listen.ssl ?? sslOf(server).enabled;
 }
@@ -73,7 +73,7 @@ function listensOf(server: BlockView): readonly ListenConfig[] {
   return configOf(server.level, 'core').listens ?? [];
 }
 
-/** Whether a server has plain HTTP on some of its addresses. */
+/** Returns whether a server has plain HTTP on some of its addresses. */
 export function speaksPlain(server: BlockView): boolean {
   const listens = listensOf(server);
   return !sslOf(server).enabled && (listens.length === 0 || listens.some(({ ssl }) => !ssl));
@@ -91,7 +91,7 @@ export function certificatesOf(server: BlockView): readonly ShownCertificate[] {
 
 function readCertificate(path: string): X509Certificate | undefined {
   try {
-    // A pipe has nothing more to give.
+    // Reading a pipe again would give nothing.
     return statSync(path).isFile() ? new X509Certificate(readFileSync(path)) : undefined;
   } catch {
     return undefined;

@@ -124,7 +124,7 @@ interface SuppressOptions {
   /** Absent if the configuration could not be read. */
   readonly main: BlockView | undefined;
   /**
-   * Whether a rule has run. Ignoring a rule that has not run is not reported as superfluous. False for all if the load
+   * Returns whether a rule has run: ignoring another rule is not reported as superfluous. Always false if the load
    * failed.
    */
   readonly wasAsked: (rule: Rule) => boolean;
@@ -184,7 +184,7 @@ class WatchedIgnore {
     return this.#ignore.reason;
   }
 
-  /** Whether it covers a finding; one with several places can be ignored at each of them. */
+  /** Returns whether it covers a finding; one with several places can be ignored at each of them. */
   takes({ rule: id, slug, span, related = [] }: Finding): boolean {
     const { covers, rules, reason } = this.#ignore;
     const places = span ? [span, ...related.map((place) => place.span)] : [];

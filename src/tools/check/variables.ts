@@ -23,7 +23,7 @@ const BUILT_IN: ReadonlyMap<string, readonly string[]> = new Map(
 const MAX_TEXTS = 64;
 const MAX_DEPTH = 5;
 
-/** A configuration, and the block whose values are asked for. */
+/** A configuration, and the block in which a value stands. */
 interface Scope {
   readonly config: CheckedConfig;
   readonly block: BlockView | undefined;
@@ -68,7 +68,7 @@ function unconditional(block: BlockView): BlockView {
   return block.outer && / ?if\b/.test(block.context) ? unconditional(block.outer) : block;
 }
 
-/** The values that the configuration gives each variable, as written. */
+/** The values that the configuration gives to each variable, as written. */
 const definitions = oncePer((config: CheckedConfig) => {
   const found = new Map<string, Definition[]>();
   for (const { node, block } of config.uses('set', 'map', 'geo', 'split_clients', 'auth_request_set')) {

@@ -1,6 +1,6 @@
 import type { ExplainedFact } from '../../contract/index.ts';
 
-/** A candidate of a choice with its place, and why it was chosen or not. */
+/** A candidate of a choice with its place, and the reason why it was chosen or not. */
 export interface Candidate {
   readonly text: string;
   /** `file:line`; '' without a directive. */

@@ -14,14 +14,14 @@ import { QuietScope } from './quiet-scope.ts';
 import { Tracer } from './tracer.ts';
 import { ExplainedWire } from './explained-wire.ts';
 
-/** Most open questions that are followed: each doubles the number of cases. */
+/** Maximum number of open questions that are followed: each doubles the number of cases. */
 const MAX_BRANCHES = 4;
 /** Longest time that a handler may wait, for example for a slow password hash. */
 const PATIENCE_MS = 5_000;
 
 /**
- * What a gateway with this configuration would do with a request. The compiled handlers run on a simulated exchange; no port
- * is opened, no connection made and nothing written. A string gives the reason if there is no account.
+ * Explains how a gateway with this configuration would handle a request. The compiled handlers run on a simulated
+ * exchange: no port, connection or file is opened. A string gives the reason if there is no account.
  */
 export async function explain(question: ExplainQuery, loaded: ExplainedConfig): Promise<Account | string> {
   const read = readQuery(question);

@@ -287,7 +287,7 @@ export class Follower implements CompileWatch {
   }
 }
 
-/** The deed of a subrequest in one line. */
+/** The effect of a subrequest in one line. */
 function asSubrequest({ does }: ExplainedAction, { uri }: Exchange): ExplainedAction {
   return { does: `for "${uri}", ${does}` };
 }

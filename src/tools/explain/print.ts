@@ -6,7 +6,7 @@ import { statusText } from './response.ts';
 
 /** Column at which texts begin, after the titles. */
 const INDENT = 11;
-/** Last column at which places may begin; in longer lines they follow after two blanks. */
+/** Last column at which places may begin. In longer lines, the place follows after two blanks. */
 const MOST_COLUMNS = 100;
 /** Greatest width of the column with names of candidates. */
 const MOST_NAME = 40;

@@ -17,14 +17,14 @@ export interface ExplainQuery {
   readonly body?: string;
 }
 
-/** The destination that the URL of a question names. */
+/** The destination in the URL of a query. */
 export interface Destination {
   readonly scheme: 'http' | 'https';
   /** Absent if the URL is a path alone. */
   readonly place?: { readonly host: string; readonly port: number } | { readonly socket: string };
 }
 
-/** A question as an engine would have read the request. */
+/** A query as an engine would have read the request. */
 export interface ReadQuery {
   readonly destination: Destination;
   readonly method: string;
@@ -48,7 +48,7 @@ const METHOD = /^[!#$%&'*+.^_`|~\w-]+$/;
 const TARGET = /^(?:(https?):\/\/(?:unix:([^:]+):?|([^/?#]*)))?(.*)$/i;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
-/** Reads a question. A string gives the reason if it is invalid. */
+/** Reads a query. A string gives the reason if it is invalid. */
 export function readQuery({ method, url, headers, from, body = '' }: ExplainQuery): ReadQuery | string {
   if (!METHOD.test(method)) return `invalid method "${printable(method)}"`;
   const [, given = 'http', socket, authority, target = ''] = TARGET.exec(url) ?? [];
@@ -98,7 +98,7 @@ function placeOf(
   return { host: host.toLowerCase(), port };
 }
 
-/** The framing of a question's body, from its headers. */
+/** The framing of a query's body, from its headers. */
 function framingOf(headers: readonly (readonly [name: string, value: string])[]): Framing {
   const framing = new Framing();
   for (const [name, value] of headers) {

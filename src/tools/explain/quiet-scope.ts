@@ -81,11 +81,11 @@ export class QuietScope implements ExplainScope {
   }
 
   addCheck(): void {
-    // There is no health check.
+    // Health is never checked.
   }
 
   addTrials(): void {
-    // Nobody tries a request here.
+    // No request is tried.
   }
 
   onReopen(): void {
@@ -93,7 +93,7 @@ export class QuietScope implements ExplainScope {
   }
 
   onServing(): void {
-    // It never does.
+    // The configuration never begins to serve.
   }
 
   zone(name: string): SharedArrayBuffer {

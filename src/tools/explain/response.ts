@@ -7,7 +7,7 @@ import type { AccountInput } from './server.ts';
 import type { TracedResponse, Tracer, TraceStep } from './tracer.ts';
 import { modulePlace } from './plan-blocks.ts';
 
-/** What a response with an internal status does; the client sees another status. */
+/** The effect of a response with an internal status; the client sees another status. */
 const REASONS: Readonly<Record<number, string>> = {
   413: 'refuses a body that is too large',
   421: 'refuses a request for another name than that of the handshake',
@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 const CLOSES = 'closes the connection without a response';
-/** Most characters of a body that are printed. */
+/** Maximum number of characters of a body that are printed. */
 const MOST_BODY = 400;
 /** Media types of bodies that are printed; HTML is not. */
 const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
@@ -25,7 +25,7 @@ const SHOWN_TYPE = /^(?:text\/plain|application\/json|)(?:;|$)/;
 /** The response to a traced request. */
 export function responseOf(tracer: Tracer, input: AccountInput): AccountResponse {
   const steps = tracer.rounds.flatMap((round) => round.steps);
-  // What a handler says of a request that it has refused follows the response.
+  // A fact that a handler adds about a refused request comes after the response.
   const last =
     steps.findLast(({ kind }) => kind === 'answer' || kind === 'closed') ??
     steps.findLast(({ kind }) => kind === 'phase');
@@ -75,11 +75,11 @@ interface ResponseParts {
   readonly steps: readonly TraceStep[];
   readonly tracer: Tracer;
   readonly input: AccountInput;
-  /** The deed of the content handler. */
+  /** The action of the content handler. */
   readonly told: ExplainedAction | undefined;
 }
 
-/** The deed of the content handler in the last round. */
+/** The action of the content handler in the last round. */
 function contentOf({ rounds }: Tracer): ExplainedAction | undefined {
   const steps = rounds.at(-1)?.steps ?? [];
   const found = steps.findLast((step) => step.kind === 'phase' && step.phase === 'content');
@@ -99,7 +99,7 @@ function sent(
   for (let index = 0; index < headers.length; index += 2)
     facts.push({ label: 'header', value: texts.masked(`${headers[index]}: ${headers[index + 1]}`) });
   for (const filter of tracer.filters) facts.push({ label: 'filter', value: `${filter} changes the body` });
-  // What a handler has said stands for its body, unless it refused the request.
+  // The description by the handler stands for the body, unless the handler refused the request.
   const isTold = content !== undefined && status < 400;
   const body = isTold || input.question.method === 'HEAD' ? undefined : bodyText(answer);
   if (body !== undefined) facts.push({ label: 'body', value: texts.masked(body) });

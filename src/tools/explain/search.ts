@@ -1,7 +1,7 @@
 import { type LocationPlan, locationText } from '../../plan/index.ts';
 import type { LocationCandidate } from './account.ts';
 
-/** Most locations of a kind and level that are listed although they do not match; the nearest come first. */
+/** Maximum number of locations of a kind and level that are listed although they do not match, the nearest first. */
 const NEAREST = 3;
 
 /** The locations that a URI was compared with, in order, and the result of each comparison. */
@@ -13,7 +13,7 @@ export interface Search {
 }
 
 interface LevelSearch extends Search {
-  /** True if no outer location can win any more. */
+  /** True if no outer location can win anymore. */
   readonly final: boolean;
 }
 

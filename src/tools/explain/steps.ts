@@ -19,7 +19,7 @@ interface EffectiveOptions {
   readonly texts: DirectiveText;
   /** The modules that are in use in the block. */
   readonly modules: readonly string[];
-  /** Directives that the account has already listed. */
+  /** Directives that the account lists elsewhere. */
   readonly told: ReadonlySet<DirectiveNode>;
 }
 

@@ -23,7 +23,7 @@ export interface OpenQuestion {
 export interface DirectiveStep {
   readonly kind: 'directive';
   readonly node: DirectiveNode;
-  /** Whether an `if` was entered or a pattern matched; absent for other directives. */
+  /** True if an `if` was entered or a pattern matched; absent for other directives. */
   readonly holds?: boolean;
   readonly reads: readonly VariableRead[];
   readonly assigned: readonly { readonly name: string; readonly value: string; readonly live: boolean }[];

@@ -46,7 +46,7 @@ function quickFixes(
   const fixes = [finding.fix ?? replacementOf(finding)].flatMap((fix) => {
     const edit = fix && editOf(fix, session);
     if (!edit) return [];
-    // An editor may apply a preferred fix without asking: it changes no response, or the configuration does not load anyway.
+    // Editors may apply a preferred fix without asking. It changes no response, or nothing would load without it.
     const isPreferred = fix.safe || finding.refuses === true;
     return { title: fix.title, kind: CodeActionKind.QuickFix, diagnostics: shown, isPreferred, edit };
   });

@@ -268,7 +268,7 @@ function variableItems(cursor: Cursor, { names, variables }: Session): readonly 
   return [...unique.values()].map((each) => itemOf(each, cursor, range));
 }
 
-/** The proposals at a position, whatever the faults of the text around it. */
+/** The proposals at a position. The text around it may have faults. */
 export function completion(at: TextPosition, session: Session): readonly CompletionItem[] {
   const { table } = session.workspace;
   const cursor = cursorAt(at, (name) => table.named(name).length > 0);

@@ -7,7 +7,7 @@ import { builtInNamed, definitionsOf, type Occurrence } from './name-index.ts';
 import { type TextPosition, cursorAt, blockKindsAt, type Session } from './session.ts';
 import { entryOf } from './walk.ts';
 
-/** Most lines that are shown of a definition. */
+/** Maximum number of lines of a definition that are shown. */
 const MAX_LINES = 12;
 
 /** The hover text of a directive. */
@@ -52,7 +52,7 @@ export function definitionMarkdown({ file, kind, node }: Occurrence): string {
 }
 
 function code(text: string): string {
-  // More backticks in a row than configurations contain.
+  // A fence that is longer than any sequence of backticks in a configuration.
   return `\`\`\`\`\`nginx\n${text}\n\`\`\`\`\``;
 }
 

@@ -63,7 +63,7 @@ function contains(name: string, letters: string): boolean {
   return true;
 }
 
-/** The kind of a symbol: of a block by its content, of data lines and simple directives by what they define. */
+/** The kind of a symbol: that of a block by its content, that of other directives by the name that they define. */
 function kindOf(entry: DirectiveEntry | undefined, inside: BlockKind): SymbolKind {
   if (inside === 'server') return SymbolKind.Module;
   if (inside === 'upstream' || inside === 'cluster') return SymbolKind.Class;

@@ -25,7 +25,7 @@ export function foldingRanges(file: TextFile): readonly FoldingRange[] {
   return [...ranges, ...commentRuns(file.pieces, lineOf)];
 }
 
-/** The edit that formats a file, from the first to the last line that changes; none if the text does not parse. */
+/** The edit that formats a file, from the first to the last line that changes. Empty if the text does not parse. */
 export function formatted({ source }: TextFile, options: FormattingOptions): readonly TextEdit[] {
   if (checkSyntax(source).failed) return [];
   const indent = options.insertSpaces ? ' '.repeat(options.tabSize) : '\t';
@@ -35,7 +35,7 @@ export function formatted({ source }: TextFile, options: FormattingOptions): rea
   return [{ range: rangeOf({ source, start, end: oldEnd }), newText: text.slice(start, newEnd) }];
 }
 
-/** The difference of two texts without equal lines at both ends. */
+/** The difference of two texts, without the equal text at both ends. */
 function difference(before: string, after: string): { start: number; oldEnd: number; newEnd: number } {
   const shorter = Math.min(before.length, after.length);
   let start = 0;

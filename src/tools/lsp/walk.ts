@@ -38,10 +38,10 @@ interface Surroundings {
   readonly chain: readonly string[];
 }
 
-/** As many files as one load reads. */
+/** The maximum number of files, as for a load. */
 const MAX_FILES = 10_000;
 
-/** Visits a configuration in the order of reading, included files as well, whatever its faults. */
+/** Visits a configuration with its included files in the order of reading, despite any faults. */
 export class Walk {
   readonly reached: ReachedFile[] = [];
   readonly #files: Files;

@@ -51,22 +51,22 @@ function guessedContext({ nodes }: TextFile, table: Registry): Context {
   return best;
 }
 
-/** Whether a text looks like a main configuration: it has directives of the main context. */
+/** True if a text looks like a main configuration: it has directives of the main context. */
 function looksWhole(text: string): boolean {
   return /^[ \t]*(?:(?:http|events)\s*\{|worker_processes\s)/m.test(text);
 }
 
-/** Greatest depth of the search for main configurations, because an editor may have the root of a disk open. */
+/** Maximum depth of the search for main configurations, since the open folder may be the root of a disk. */
 const MAX_DEPTH = 6;
 const MAX_DIRECTORIES = 2_000;
 const MAX_FILES = 500;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** Most levels between a file and its main configuration above it: `sites-enabled/`, `conf.d/x/`. */
+/** Maximum number of levels between a file and its main configuration above it: `sites-enabled/`, `conf.d/x/`. */
 const MAX_ABOVE = 3;
 
 const IGNORED = /^(?:\..*|node_modules|dist|vendor|proc|sys)$/;
 
-/** Whether a path is in a directory that holds no configurations; changes there are ignored. */
+/** True if a path is in a directory without configurations; changes there are ignored. */
 export function isIgnored(path: string): boolean {
   return /[\\/](?:node_modules|\.git)[\\/]/.test(path);
 }

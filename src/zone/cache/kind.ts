@@ -102,7 +102,7 @@ export interface Geometry {
   readonly purgeRecords: number;
   readonly bucketsAt: number;
   readonly buckets: number;
-  /** Where block 1 starts. */
+  /** The offset of block 1. */
   readonly blocksAt: number;
   readonly blocks: number;
 }

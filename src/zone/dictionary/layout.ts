@@ -85,9 +85,9 @@ export const TYPES = { string: 1, number: 2, boolean: 3 } as const;
 export interface Geometry {
   readonly blocks: number;
   readonly buckets: number;
-  /** Where block 1 starts. */
+  /** The offset of block 1. */
   readonly blocksAt: number;
-  /** Where the payload of an entry starts in its first block. */
+  /** The offset of an entry's payload in its first block. */
   readonly firstPayload: number;
   /** Its entries can be shared. */
   readonly isDictionary: boolean;

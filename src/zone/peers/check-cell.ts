@@ -24,7 +24,7 @@ export type Verdict = 'unknown' | 'healthy' | 'unhealthy';
 
 const VERDICTS: readonly Verdict[] = ['unknown', 'healthy', 'unhealthy'];
 
-/** Where the cells of a peer are; `at` is the first word. */
+/** The memory of a peer's cells; `at` is the first word. */
 interface CheckMemory {
   readonly words: Int32Array;
   readonly doubles: Float64Array;

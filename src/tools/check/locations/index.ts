@@ -7,9 +7,9 @@ import { LocationTree, type CheckedLocation } from './tree.ts';
 export { LocationTree, type CheckedLocation, quotedLocation, shownUri, wordsOf } from './tree.ts';
 export type { Reach, LostUri } from './reach.ts';
 
-/** Most states of all searches of one check: about a second on a slow machine. */
+/** Maximum number of states of all searches of one check: about a second on a slow machine. */
 const MAX_STATES = 60_000;
-/** Most regexes that are tried for all URIs; thousands of regexes give rise to thousands of URIs. */
+/** Maximum number of regexes tried for all URIs: thousands of regexes lead to thousands of URIs. */
 const MAX_TRIALS = 1_000_000;
 
 /** The location trees of a configuration, and which requests reach their locations. */
@@ -39,7 +39,7 @@ export class Locations {
     }
   }
 
-  /** Tells whether no request ever gets to a block, because a location around it is unreachable. */
+  /** Returns whether no request can reach a block, because a location around it is unreachable. */
   isUnreachable(block: BlockView | undefined): boolean {
     this.#unreachable ??= new Set(
       [...this.reached()].flatMap(({ location, reach }) => (reach.kind === 'none' ? [location.block] : [])),

@@ -29,8 +29,9 @@ function machineOf(text: string, patterns: Patterns): Machine {
 }
 
 /**
- * The requests that reach a location. `some`: `uri` does. `odd`: only those with control characters or unresolved dots, such
- * as `uri`. `none`: proven that none does; `instead` has a URI that matches and the location that wins it, if there is one.
+ * The requests that reach a location. `some`: `uri` does. `odd`: only requests with control characters or unresolved
+ * dots, such as `uri`. `none`: no request does, which is proven; `instead` has a URI that matches and the location that
+ * wins it, if there is one.
  */
 export type Reach =
   | { readonly kind: 'some' | 'odd'; readonly uri: string; readonly instead?: LostUri | undefined }
@@ -52,10 +53,10 @@ interface ReachSearch {
 
 const UNKNOWN: Reach = { kind: 'unknown' };
 
-/** Most competing locations; with more, the result is unknown. */
+/** Maximum number of competing locations; with more, the result is unknown. */
 const MAX_ROUNDS = 12;
 
-/** Whether any request reaches a location or one nested in it. */
+/** Returns whether any request reaches a location or one nested in it. */
 export function reachOf(location: CheckedLocation, asking: ReachSearch): Reach {
   const { tree, patterns } = asking;
   const guess = guessOf(location);
@@ -146,7 +147,7 @@ class Contest {
     return UNKNOWN;
   }
 
-  /** Excludes all URIs that the winner of a URI takes; false if they are not known. */
+  /** Excludes all URIs that the winner of a URI takes; false if these are not known. */
   #lose(uri: string, winner: CheckedLocation | undefined): boolean {
     const way = wayTo(winner);
     const own = wayTo(this.#location);

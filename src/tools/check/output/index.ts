@@ -24,7 +24,7 @@ export const FORMATS = { human, concise, json, sarif, github, gitlab, junit } as
 /** A name of one of the formats. */
 export type Format = keyof typeof FORMATS;
 
-/** Whether there is a format of this name. */
+/** Returns whether there is a format of this name. */
 export function isFormat(name: string): name is Format {
   return Object.hasOwn(FORMATS, name);
 }

@@ -116,7 +116,7 @@ interface PatternFacts {
   readonly text: string;
   readonly caseless: boolean;
   readonly source: string;
-  /** Whether another automaton may be built. */
+  /** Returns whether another automaton may be built. */
   readonly mayBuild: () => boolean;
 }
 

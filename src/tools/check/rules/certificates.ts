@@ -113,7 +113,7 @@ function namesOf(server: BlockView): readonly Word[] {
 }
 
 /**
- * Whether a certificate covers a name. `.example.org` means the name and its subdomains, which `*.example.org` in a
+ * Returns whether a certificate covers a name. `.example.org` means the name and its subdomains, which `*.example.org` in a
  * certificate covers.
  */
 function isCovered(name: string, certificate: ShownCertificate['certificate']): boolean {

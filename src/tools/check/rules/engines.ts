@@ -79,7 +79,7 @@ function peersOf(config: CheckedConfig, { host, port = 80 }: LiteralTarget): rea
   return group ? group.map(({ args }) => args[0]?.value ?? '') : [`${host}:${port}`];
 }
 
-/** Whether a peer is certainly this socket. */
+/** Returns whether a peer is certainly this socket. */
 function isReachedAs(address: string, peer: string): boolean {
   if (address === peer) return true;
   const [, host = '', port = '80'] = /^(.*?)(?::(\d+))?$/.exec(peer) ?? [];
@@ -133,7 +133,7 @@ const PASSING_HEADERS = [
   'mirror',
 ];
 
-/** What uWebSockets.js does in place of a directive. */
+/** The behaviour of uWebSockets.js in place of a directive. */
 const NODE_ONLY: ReadonlyMap<string, string> = new Map([
   ['add_trailer', 'sends no trailers'],
   ['early_hints', 'sends no 103'],
@@ -184,14 +184,14 @@ function uwsSockets(config: CheckedConfig): ReturnType<typeof socketsOf> {
   });
 }
 
-/** Whether the node engine serves the port of a `listen` because it begins with more than HTTP/1.1. */
+/** Returns whether the node engine serves the port of a `listen` because it begins with more than HTTP/1.1. */
 function readsPreface(listener: Listener): boolean {
   const { listen, server } = listener;
   const speaksHttp2 = listen.http2 ?? configOf(server.level, 'core').http2;
   return speaksTls(listener) || listen.proxyProtocol === true || (speaksHttp2 && listen.engine !== 'uws');
 }
 
-/** Whether a directive of the block applies to requests to the server. */
+/** Returns whether a directive of the block applies to requests to the server. */
 function isAround(block: BlockView, server: BlockView): boolean {
   const isIn = (inner: BlockView, outer: BlockView): boolean => {
     for (let at: BlockView | undefined = inner; at; at = at.outer) if (at === outer) return true;

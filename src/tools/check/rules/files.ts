@@ -225,7 +225,7 @@ function isRefused(block: BlockView, path: string): boolean {
   });
 }
 
-/** Whether a location matches a path or a file below it, such as "/.git/config". */
+/** Returns whether a location matches a path or a file below it, such as "/.git/config". */
 function matches(match: LocationMatch | undefined, path: string): boolean {
   if (match?.kind === 'regex') {
     const regex = new RegExp(match.regex.source);

@@ -63,7 +63,7 @@ const bodySizeUnset: Rule = {
 /** Names a cluster, or the only one there is. */
 const SHARED = /^(?:cluster=([^:]+).*|sync(?:=exact)?)$/;
 
-/** Gives the example of a limit that the gateways of a cluster share. */
+/** Returns the example of a limit that the gateways of a cluster share. */
 const sharedLimit = (backend: string): string =>
   `cluster main { backend ${backend}; secret \${file:cluster.key}; }
 limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s cluster=main;`;

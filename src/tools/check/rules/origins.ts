@@ -29,7 +29,7 @@ const originRegex: Rule = {
   },
 };
 
-/** Whether a match is allowed: lists of bad sites have the same form. */
+/** Returns whether a match is allowed: lists of bad sites have the same form. */
 function isAllowList({ kind, subject, negated, block, line }: RegexUse): boolean {
   if (subject === undefined || !/^(?:http_(?:origin|referer|host)|host)$/.test(subject)) return false;
   const isOrigin = subject === 'http_origin';

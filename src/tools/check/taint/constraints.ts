@@ -126,7 +126,7 @@ export class Conditions {
     }
   }
 
-  /** Whether another pattern in a block may have matched before the directives inside it. */
+  /** Returns whether another pattern in a block may have matched before the directives inside it. */
   #mayMatchBetween(block: BlockView, inside: DirectiveNode | undefined): boolean {
     const others = ifBlocks(block).filter((inner) => inner.node !== inside && this.#byBlock.has(inner));
     return others.length > 0 || block.own('rewrite').length > 0;
@@ -207,7 +207,7 @@ function refusesEscapes({ subject, negated, pattern }: RegexUse): boolean {
   return subject === 'request_uri' && !negated && escapes.every((uri) => pattern.regex.test(uri));
 }
 
-/** Whether two variables are the same; the names of the path are. */
+/** Returns whether two variables are the same; the names of the path are. */
 function isSame(subject: string, variable: string): boolean {
   return subject === variable || (isPath(subject) && isPath(variable));
 }

@@ -12,7 +12,7 @@ import { StoreConnection } from './store-connection.ts';
 interface ClusterServersOptions {
   readonly backend: ClusterBackend;
   readonly timeoutMs: number;
-  /** Gives the key of a stream. */
+  /** Returns the key of a stream. */
   readonly keyOf: (stream: string) => string;
 }
 

@@ -12,7 +12,7 @@ interface ServersOptions {
   readonly timeoutMs: number;
   /** The key of a hash in which a field with an empty name may be deleted. */
   readonly probeKey: string;
-  /** Gives the key of a stream. */
+  /** Returns the key of a stream. */
   readonly keyOf: (stream: string) => string;
 }
 

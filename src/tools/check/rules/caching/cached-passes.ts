@@ -118,21 +118,21 @@ export function namesIn(values: readonly ComplexValue[]): ReadonlySet<string> {
 }
 
 /**
- * Tells whether one of the variables is of a kind, or may be: the configuration's own variables and captures can hold
+ * Returns whether one of the variables is of a kind, or may be: the configuration's own variables and captures can hold
  * anything.
  */
 export function mayName(config: CheckedConfig, names: ReadonlySet<string>, kind: RegExp): boolean {
   return [...names].some((name) => kind.test(name) || isOwn(config, name));
 }
 
-/** Tells whether the configuration defines a variable itself, so that its value may be anything. */
+/** Returns whether the configuration defines a variable itself, so that its value may be anything. */
 function isOwn({ bound }: CheckedConfig, name: string): boolean {
   return name === CAPTURE || bound.defined.has(name);
 }
 
 const STATIC = /\\\.\(?(?:\?:)?[\w|?.\\()[\]*+-]*\)?\$$/;
 
-/** Tells whether a location has files of some extensions only, which are the same for all clients. */
+/** Returns whether a location has files of some extensions only, which are the same for all clients. */
 export function isForFiles({ block, prefix }: CachedPass): boolean {
   const match = matchOf(block);
   return prefix === 'proxy' && match?.kind === 'regex' && STATIC.test(match.regex.source);

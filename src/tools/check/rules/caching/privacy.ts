@@ -53,7 +53,7 @@ const cacheCredentials: Rule = {
 
 type Finding = Problem & { readonly at: DirectiveNode };
 
-/** Tells whether stored responses belong to one client, or none is stored for a client who has signed in. */
+/** Returns whether stored responses belong to one client, or none is stored for a client who has signed in. */
 function isSeparate(config: Config, { key, values }: CachedPass): boolean {
   const refusing = namesIn((values.noCache ?? []).flat());
   return mayName(config, key.names, CLIENT) || mayName(config, refusing, CLIENT);
