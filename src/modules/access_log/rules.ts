@@ -6,8 +6,8 @@ const logFormatUnsafe: Rule = {
   slug: 'log-format-unsafe',
   severity: 'warning',
   summary: 'a JSON log format whose values are not escaped as JSON',
-  why: 'A client that sends a quotation mark or a backslash breaks the line or adds members to it.',
-  fix: 'Add escape=json.',
+  why: 'A client that sends a quotation mark or a backslash can break the line or add members to it.',
+  fix: 'Add "escape=json".',
   bad: { in: 'http', text: `log_format main '{"uri":"$uri","status":$status}';` },
   good: { in: 'http', text: `log_format main escape=json '{"uri":"$uri","status":$status}';` },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -53,8 +53,8 @@ const secretsLogged: Rule = {
   slug: 'secrets-logged',
   severity: 'warning',
   summary: 'a log that contains credentials of clients',
-  why: 'Anybody who reads the log or a copy of it can act as the clients: sessions and tokens are as good as passwords.',
-  fix: 'Log something that tells requests apart and opens nothing: $request_id.',
+  why: 'Anyone who reads the log or a copy of it can act as the clients: sessions and tokens work like passwords.',
+  fix: 'Log a value that identifies requests but gives no access, such as "$request_id".',
   bad: { in: 'http', text: `log_format who '$remote_addr $cookie_session';` },
   good: { in: 'http', text: `log_format who '$remote_addr $request_id';` },
   *check(config: CheckedConfig): Iterable<Problem> {

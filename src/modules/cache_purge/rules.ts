@@ -7,9 +7,9 @@ const cachePurgeOpen: ModuleRule<CachePurgeConfig> = {
   id: 'GW807',
   slug: 'cache-purge-open',
   severity: 'error',
-  summary: 'a cache that everybody may empty',
-  why: 'Anybody who finds the address can send every request to the upstream again, as often as they like.',
-  fix: 'Listen on a loopback address, or restrict access with allow and deny.',
+  summary: 'a cache that anyone can empty',
+  why: 'Anyone who finds the address can empty the cache again and again, so that all requests go to the upstream.',
+  fix: 'Listen on a loopback address, or restrict access with "allow" and "deny".',
   bad: {
     in: 'http',
     text: `${CACHE}
@@ -35,8 +35,8 @@ server {
     for (const { node } of config.exposed('cache-purge-open')) {
       yield {
         at: node,
-        message: `"${node.name.value}" lets everybody remove stored responses`,
-        hint: 'add cache_purge_authorize allowlist, allow and deny, or another check of who may call it',
+        message: `"${node.name.value}" lets anyone remove stored responses`,
+        hint: 'add "cache_purge_authorize allowlist", "allow" and "deny", or another access check',
       };
     }
   },

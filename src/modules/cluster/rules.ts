@@ -14,7 +14,7 @@ const clusterTwice: ClusterRule = {
   slug: 'cluster-twice',
   severity: 'warning',
   summary: 'two clusters with the same store and namespace',
-  why: 'They are one cluster, in which each gateway is two nodes: both use the same keys, zones of one name are mixed, and each difference between the two is a conflict.',
+  why: 'They form one cluster in which each gateway is two nodes. Both use the same keys, zones of the same name are mixed, and each difference between the two is a conflict.',
   fix: 'Remove one of them, or give each a namespace of its own.',
   bad: { in: 'http', text: `${example()}\n${example().replace('main', 'other')}`, files: FILES },
   good: {
@@ -43,8 +43,8 @@ const storeUnreachable: ClusterRule = {
   severity: 'error',
   live: true,
   summary: 'the store of a cluster cannot be used',
-  why: 'The gateway serves alone: it shares no events, purges or rates.',
-  fix: 'Make sure that it runs, that the address is right, and that the user has the rights that the guide lists.',
+  why: 'The gateway runs alone: it shares no events, purges or rates.',
+  fix: 'Check that the store runs, that the address is right, and that the user has the rights that the guide lists.',
   bad: { in: 'http', text: example('nothing listens there'), files: FILES },
   good: { in: 'http', text: example('Redis listens there'), files: FILES },
 };
@@ -55,7 +55,7 @@ const storeEvicts: ClusterRule = {
   severity: 'error',
   live: true,
   summary: 'a store that removes keys when its memory is full',
-  why: 'A stream that is removed takes events and purges along that other gateways have not read, and nobody is told.',
+  why: 'If a stream is removed, events and purges that other gateways have not read are lost without notice.',
   fix: 'Set "maxmemory-policy noeviction" in the configuration of the store.',
   bad: { in: 'http', text: example('its redis.conf says: maxmemory-policy allkeys-lru'), files: FILES },
   good: { in: 'http', text: example('its redis.conf says: maxmemory-policy noeviction'), files: FILES },
@@ -66,8 +66,8 @@ const parametersDiffer: ClusterRule = {
   slug: 'cluster-parameters-differ',
   severity: 'warning',
   live: true,
-  summary: 'gateways that share something with different parameters',
-  why: 'A ring of another size forgets earlier, a limit with another rate counts otherwise: what a client gets depends on the gateway that it comes to.',
+  summary: 'gateways with different parameters for something that they share',
+  why: 'A smaller ring keeps fewer events, and a limit with another rate counts differently: responses depend on the gateway that a client reaches.',
   fix: 'Give all gateways the same configuration, and reload them one after the other.',
   bad: { in: 'http', text: example('another gateway has another worker_events_ring_size'), files: FILES },
   good: { in: 'http', text: example('all gateways have the same configuration'), files: FILES },
@@ -79,8 +79,8 @@ const tooLarge: ClusterRule = {
   severity: 'warning',
   live: true,
   summary: 'more gateways than the store was tested with',
-  why: 'Each gateway keeps its own connections to the store and reads each entry. With PostgreSQL it takes a process of the server, and a commit that notifies holds a lock of the whole server: 50 are the most. Redis was tested with 1,000.',
-  fix: 'Move from PostgreSQL to Redis, or make several clusters.',
+  why: 'Each gateway has its own connections to the store and reads each entry. In PostgreSQL, each needs a process of the server, and each notification takes a lock of the whole server: at most 50 gateways were tested. Redis was tested with 1,000.',
+  fix: 'Move from PostgreSQL to Redis, or split the gateways into several clusters.',
   bad: { in: 'http', text: example('more than 1,000 gateways use it'), files: FILES },
   good: { in: 'http', text: example('a few gateways use it'), files: FILES },
 };
@@ -95,8 +95,8 @@ const storePooler: ClusterRule = {
   slug: 'cluster-store-pooler',
   severity: 'error',
   summary: 'a pooler in front of the store of a cluster',
-  why: 'Nodes tell each other by notifications that there is something to read, and a pooler gives sessions to one client after another. Such a store is refused, and each gateway serves alone. A port alone does not tell what is behind it, so this is only an info.',
-  fix: 'Give "backend" the address of the server itself.',
+  why: 'Nodes notify each other of new entries, but a pooler gives its sessions to one client after another, so notifications are lost. Such a store is refused, and each gateway runs alone. If only the port suggests a pooler, the finding is an info.',
+  fix: 'Set "backend" to the address of the server itself.',
   bad: { in: 'http', text: storedAt(NEON), files: FILES },
   good: { in: 'http', text: storedAt('db.example.com'), files: FILES },
   *check(config): Iterable<Problem> {
@@ -109,7 +109,7 @@ const storePooler: ClusterRule = {
       if (pooler.certainty === 'name')
         yield { at, message: `${pooler.name} cannot be used for the store of a cluster`, hint };
       else {
-        const message = `${pooler.name} is usually that of a pooler, which cannot be used for the store of a cluster`;
+        const message = `${pooler.name} is usually the port of a pooler, which cannot be used for the store of a cluster`;
         yield { at, severity: 'info', message, hint };
       }
     }

@@ -13,8 +13,8 @@ const controlPublic: ModuleRule<ControlConfig> = {
   slug: 'control-public',
   severity: 'error',
   summary: 'the control surface or the console without access control',
-  why: 'Anybody who finds the address can switch feature flags and read internals of the gateway: access control is left to the configuration.',
-  fix: 'Restrict access: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  why: 'Anyone who finds the address can switch feature flags and read internals of the gateway. Access control is left to the configuration.',
+  fix: 'Restrict access with "allow" and "deny", "auth_basic" or "auth_request", or listen on a loopback address or a Unix socket.',
   bad: {
     in: 'http',
     text: `shared_dict_zone zone=feature_flags:1m;
@@ -27,7 +27,7 @@ server { listen 127.0.0.1:80; location /runtime/ { control_api; } }`,
   },
   *check(config): Iterable<Problem> {
     for (const { node } of config.exposed('control-public')) {
-      yield { at: node, message: `"${node.name.value}" can be called by everybody`, hint: KEEP_OUT };
+      yield { at: node, message: `"${node.name.value}" can be called by anyone`, hint: KEEP_OUT };
     }
   },
 };
@@ -36,9 +36,9 @@ const controlNoTls: ModuleRule<ControlConfig> = {
   id: 'GW812',
   slug: 'control-no-tls',
   severity: 'warning',
-  summary: 'operators call the control surface over plain HTTP from other machines',
+  summary: 'the control surface can be used over plain HTTP from other machines',
   why: 'Passwords and internals of the gateway can be read on the network path, and responses can be changed.',
-  fix: 'Add "ssl" to the listen, or listen on a loopback address and connect by SSH.',
+  fix: 'Add "ssl" to "listen", or listen on a loopback address and connect through SSH.',
   bad: {
     in: 'http',
     text: `shared_dict_zone zone=feature_flags:1m;
@@ -86,8 +86,8 @@ const flagUndefined: ModuleRule<ControlConfig> = {
   slug: 'flag-undefined',
   severity: 'error',
   summary: 'a feature flag whose variable is not declared',
-  why: 'The configuration is refused.',
-  fix: 'Declare it in the http block: feature_flag $flag_new_shop new_shop.',
+  why: 'The configuration does not load.',
+  fix: 'Declare it in the "http" block: "feature_flag $flag_new_shop new_shop;".',
   bad: { text: 'location / { return 200 $flag_new_shop; }' },
   good: {
     in: 'http',
@@ -102,8 +102,8 @@ const flagUnused: ModuleRule<ControlConfig> = {
   slug: 'flag-unused',
   severity: 'info',
   summary: 'a feature flag whose variable is not used',
-  why: 'Operators switch a flag that changes nothing; usually a name is misspelt.',
-  fix: 'Use the variable, or take the directive out.',
+  why: 'Switching the flag changes nothing. Usually, a name is misspelt.',
+  fix: 'Use the variable, or remove the directive.',
   bad: {
     in: 'http',
     text: `shared_dict_zone zone=feature_flags:1m;
@@ -131,8 +131,8 @@ const probeTargetMissing: ModuleRule<ControlConfig> = {
   slug: 'probe-target-missing',
   severity: 'error',
   summary: 'a probe of dictionaries without a dictionary',
-  why: 'Every response says that the dictionary cannot be reached, so monitoring reports the gateway as broken.',
-  fix: 'Declare the dictionary: shared_dict_zone zone=cache:1m, or leave the probe out.',
+  why: 'Every response reports that the dictionary is unreachable, so monitoring considers the gateway broken.',
+  fix: 'Declare the dictionary ("shared_dict_zone zone=cache:1m;"), or remove the probe.',
   bad: { text: 'location = /probe { control_api cache_probe; }' },
   good: {
     in: 'http',
@@ -159,8 +159,8 @@ const healthInAccessLog: ModuleRule<ControlConfig> = {
   slug: 'health-in-access-log',
   severity: 'info',
   summary: 'probes in the access log',
-  why: 'A load balancer probes about once per second: requests of users are hard to find in between, and request counts mean little.',
-  fix: 'Add access_log off to the location.',
+  why: 'A load balancer probes about once per second: the requests of users are hard to find among the probes, and request counts mean little.',
+  fix: 'Add "access_log off;" to the location.',
   bad: {
     in: 'http',
     text: 'access_log /dev/stdout; server { listen 127.0.0.1:8080; location = /live { control_api live; } }',
@@ -178,7 +178,7 @@ server { listen 127.0.0.1:8080; location = /live { control_api live; access_log 
       yield {
         at: node,
         message: `each request for "${endpoint}" is logged in the access log`,
-        hint: 'add access_log off to the location',
+        hint: 'add "access_log off" to the location',
       };
     }
   },

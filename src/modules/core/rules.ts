@@ -5,9 +5,9 @@ const versionDisclosure: Rule = {
   id: 'GW311',
   slug: 'version-disclosure',
   severity: 'warning',
-  summary: '"server_tokens" shows the version to everybody',
-  why: 'With the version, attackers know which vulnerabilities to try.',
-  fix: 'Say "server_tokens off".',
+  summary: '"server_tokens" shows the version to all clients',
+  why: 'The version tells attackers which vulnerabilities to try.',
+  fix: 'Set "server_tokens off".',
   bad: { text: 'server_tokens on;' },
   good: { text: 'server_tokens off;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -16,8 +16,8 @@ const versionDisclosure: Rule = {
       if (word?.value !== 'on' && word?.value !== 'build') continue;
       yield {
         at: node,
-        message: `"server_tokens ${word.value}" shows the version to everybody`,
-        fix: { title: 'say "off"', safe: true, edits: [reworded(word, 'off')] },
+        message: `"server_tokens ${word.value}" shows the version to all clients`,
+        fix: { title: 'write "off"', safe: true, edits: [reworded(word, 'off')] },
       };
     }
   },
@@ -27,9 +27,9 @@ const errorLogOff: Rule = {
   id: 'GW902',
   slug: 'error-log-off',
   severity: 'warning',
-  summary: 'error_log off, which is the name of a file',
-  why: 'Unlike access_log, error_log cannot be turned off: errors are written to a file named "off".',
-  fix: 'Say what is wanted: error_log /dev/null emerg writes almost nothing.',
+  summary: '"error_log off", where "off" is the name of a file',
+  why: 'Unlike "access_log", "error_log" cannot be turned off: errors are written to a file named "off".',
+  fix: 'To log almost nothing, write "error_log /dev/null emerg;".',
   bad: { text: 'error_log off;' },
   good: { text: 'error_log /dev/null emerg;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -38,7 +38,7 @@ const errorLogOff: Rule = {
       yield {
         at: node,
         message: '"error_log off" writes to a file named "off"',
-        hint: 'error_log /dev/null emerg writes almost nothing',
+        hint: '"error_log /dev/null emerg" logs almost nothing',
       };
     }
   },
@@ -51,8 +51,8 @@ const keepaliveRequestsLow: Rule = {
   slug: 'keepalive-requests-low',
   severity: 'info',
   summary: 'connections that are closed after a few requests',
-  why: 'Each new connection costs a handshake; with TLS that is several times the work of a request.',
-  fix: 'Leave keepalive_requests out: a thousand is the default.',
+  why: 'Each new connection needs a handshake. With TLS, that is several times the work of a request.',
+  fix: 'Remove "keepalive_requests": the default is a thousand.',
   bad: { text: 'keepalive_requests 10;' },
   good: { text: 'keepalive_requests 1000;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -73,9 +73,9 @@ const workerProcessesUnset: Rule = {
   slug: 'worker-processes-unset',
   severity: 'info',
   off: true,
-  summary: 'only one worker, because worker_processes is not set',
-  why: 'The default is one worker on any machine: the other cores stay idle.',
-  fix: 'Set worker_processes auto.',
+  summary: 'only one worker, because "worker_processes" is not set',
+  why: 'The default is one worker on any machine, so the other cores stay idle.',
+  fix: 'Set "worker_processes auto".',
   bad: { in: 'main', text: 'http { server { listen 127.0.0.1:8080; } }' },
   good: { in: 'main', text: 'worker_processes auto; http { server { listen 127.0.0.1:8080; } }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -84,7 +84,7 @@ const workerProcessesUnset: Rule = {
     yield {
       at: http.node.name.span,
       message: '"worker_processes" is not set: one worker serves everything',
-      hint: 'add worker_processes auto',
+      hint: 'add "worker_processes auto"',
     };
   },
 };
@@ -94,8 +94,8 @@ const servesAsRoot: Rule = {
   slug: 'serves-as-root',
   severity: 'warning',
   summary: 'requests are served with the rights of root',
-  why: 'A mistake while serving a request then happens as root: a path that leads too far reads any file of the machine.',
-  fix: 'Name an account of its own: ports, keys and logs that only root can open are opened before it takes over.',
+  why: 'A mistake while serving a request then has the rights of root: a path that leads too far can read any file of the machine.',
+  fix: 'Name a dedicated account. Ports, keys and logs that only root can open are opened before gw changes to it.',
   bad: { in: 'main', text: 'user root;' },
   good: { in: 'main', text: 'user nobody;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -112,7 +112,7 @@ const syslogHost: Rule = {
   severity: 'warning',
   live: true,
   summary: 'a syslog server whose name has no address',
-  why: 'The gateway starts and asks again later, but the lines until then are lost. nginx refuses such a configuration.',
+  why: 'The gateway starts and looks up the name again later, but log lines until then are lost. nginx refuses such a configuration.',
   fix: 'Correct the name, or write the address.',
   bad: { text: 'error_log syslog:server=logs.invalid;' },
   good: { text: 'error_log syslog:server=127.0.0.1;' },

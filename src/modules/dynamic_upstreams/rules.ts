@@ -11,9 +11,9 @@ const upstreamApiOpen: GroupRule = {
   id: 'GW806',
   slug: 'upstream-api-open',
   severity: 'error',
-  summary: 'peers that everybody may change',
-  why: 'Anybody who finds the address can send the requests of your clients, with their cookies, to a server of their own.',
-  fix: 'Listen on a loopback address, or restrict access with allow and deny.',
+  summary: 'peers that anyone can change',
+  why: 'Anyone who finds the address can direct the requests of your clients, with their cookies, to another server.',
+  fix: 'Listen on a loopback address, or restrict access with "allow" and "deny".',
   bad: {
     in: 'http',
     text: `${GROUP}
@@ -39,8 +39,8 @@ server {
     for (const { node } of config.exposed('upstream-api-open')) {
       yield {
         at: node,
-        message: '"dynamic_upstreams_api" lets everybody change the peers',
-        hint: 'add allow and deny, auth_basic or another check of who may call it',
+        message: '"dynamic_upstreams_api" lets anyone change the peers',
+        hint: 'add "allow" and "deny", "auth_basic" or another access check',
       };
     }
   },
@@ -75,7 +75,7 @@ const managedUnreachable: GroupRule = {
   slug: 'managed-unreachable',
   severity: 'warning',
   summary: 'a managed upstream that nothing can change',
-  why: 'Its peers come from the API or from a source, and both belong to a location with "dynamic_upstreams_api": without one they stay as they are.',
+  why: 'Its peers come from the API or from a source, and both need a location with "dynamic_upstreams_api". Without one, the peers never change.',
   fix: 'Add a location with "dynamic_upstreams_api" and "dynamic_upstreams_target", or remove "dynamic_upstreams_managed".',
   bad: { in: 'http', text: GROUP },
   good: { in: 'http', text: apiWith('') },
@@ -100,7 +100,7 @@ const sourceUnmanaged: GroupRule = {
   slug: 'source-unmanaged',
   severity: 'warning',
   summary: 'a source or a journal for an upstream that is not managed',
-  why: 'Without "dynamic_upstreams_managed" the peers are those of the block: the source is never asked, and no journal is written.',
+  why: 'Without "dynamic_upstreams_managed", the peers are those of the block: the source is never read, and no journal is written.',
   fix: 'Add "dynamic_upstreams_managed" to the upstream.',
   bad: {
     in: 'http',
@@ -123,9 +123,9 @@ const sourceUnused: GroupRule = {
   id: 'GW953',
   slug: 'source-unused',
   severity: 'warning',
-  summary: 'settings of a source of peers that is not chosen',
-  why: '"dynamic_upstreams_source" chooses the source; without it the API is the only one. What belongs to another source is not used.',
-  fix: 'Choose the source: dynamic_upstreams_source http.',
+  summary: 'settings of a source of peers that is not used',
+  why: '"dynamic_upstreams_source" chooses the source; without it, the API is the only one. Settings of other sources have no effect.',
+  fix: 'Choose the source: "dynamic_upstreams_source http;".',
   bad: { in: 'http', text: apiWith('dynamic_upstreams_http http://127.0.0.1:9000/peers;') },
   good: {
     in: 'http',
@@ -139,7 +139,7 @@ const sourceUnused: GroupRule = {
           yield {
             at,
             message: `"${at.name.value}" has no effect: the source is "${source}"`,
-            hint: `dynamic_upstreams_source ${kind}`,
+            hint: `add "dynamic_upstreams_source ${kind}"`,
           };
       }
     }
@@ -151,8 +151,8 @@ const twoSources: GroupRule = {
   slug: 'two-sources',
   severity: 'warning',
   summary: 'two sources for the peers of one upstream',
-  why: 'Each refresh puts the peers of one source in the place of those of the other: the set never stops changing.',
-  fix: 'Keep one source; other locations may show the upstream without one.',
+  why: 'Each refresh replaces the peers of one source by those of the other, so the peers keep changing.',
+  fix: 'Keep one source. Other locations may show the upstream without a source.',
   bad: {
     in: 'http',
     text: `${GROUP}
@@ -183,7 +183,7 @@ server {
       known.set(target, text);
       const [at] = [...config.nodesIn(block, 'source'), ...config.nodesIn(block, NEEDED[source][0])];
       if (at && other !== undefined && other !== text)
-        yield { at, message: `upstream "${target}" has another source already` };
+        yield { at, message: `upstream "${target}" already has another source` };
     }
   },
 };
@@ -192,8 +192,8 @@ const journalShared: GroupRule = {
   id: 'GW955',
   slug: 'journal-shared',
   severity: 'error',
-  summary: 'two upstreams with one journal',
-  why: 'Each change of one overwrites what is kept of the other, which a restart then cannot restore.',
+  summary: 'two upstreams with the same journal',
+  why: 'Each change of one upstream overwrites the journal of the other, which then cannot be restored at a restart.',
   fix: 'Give each upstream a journal of its own.',
   bad: { in: 'http', text: journalsOf('peers.json', 'peers.json') },
   good: { in: 'http', text: journalsOf('a.json', 'b.json') },
@@ -206,7 +206,7 @@ const journalShared: GroupRule = {
       owners.set(path, owner);
       const [at] = config.nodesIn(block, 'journal');
       if (at && owner !== target)
-        yield { at, message: `"${own.journal}" is the journal of upstream "${owner}" too` };
+        yield { at, message: `"${own.journal}" is also the journal of upstream "${owner}"` };
     }
   },
 };
@@ -231,9 +231,9 @@ const journalTemporary: GroupRule = {
   id: 'GW956',
   slug: 'journal-temporary',
   severity: 'warning',
-  summary: 'a journal in a directory that is emptied',
-  why: 'The journal keeps the peers for the next start; this directory is empty after the machine has started again.',
-  fix: 'Keep it where data stays: /var/lib/gw/app.json.',
+  summary: 'a journal in a directory that is emptied at a reboot',
+  why: 'The journal keeps the peers for the next start, but this directory is empty after a reboot.',
+  fix: 'Write it to a permanent directory: "/var/lib/gw/app.json".',
   bad: { in: 'http', text: apiWith('dynamic_upstreams_journal /tmp/app.json;') },
   good: { in: 'http', text: apiWith('dynamic_upstreams_journal state/app.json;') },
   *check(config): Iterable<Problem> {
@@ -243,7 +243,7 @@ const journalTemporary: GroupRule = {
       const [directory] = TEMPORARY.exec(path) ?? [];
       const [at] = config.nodesIn(block, 'journal');
       if (at && directory !== undefined)
-        yield { at, message: `what is in "${directory}" does not outlive a start of the machine` };
+        yield { at, message: `files in "${directory}" do not survive a reboot` };
     }
   },
 };

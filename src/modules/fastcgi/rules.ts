@@ -17,9 +17,9 @@ const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
   id: 'GW430',
   slug: 'fastcgi-any-script',
   severity: 'warning',
-  summary: 'PHP gets every path that looks like a script, whether there is one or not',
-  why: 'With "cgi.fix_pathinfo", which is on by default, PHP asked for "/avatar.png/x.php" runs "/avatar.png": a file that a visitor has uploaded becomes a program.',
-  fix: 'Let only files pass that exist: "try_files $uri =404;", or "if (!-f $document_root$fastcgi_script_name) { return 404; }" where paths go on behind the script.',
+  summary: 'PHP gets every path that looks like a script, even if there is no such file',
+  why: 'With "cgi.fix_pathinfo", which is on by default, a request for "/avatar.png/x.php" makes PHP run "/avatar.png": an uploaded file becomes a program.',
+  fix: 'Pass only existing files: "try_files $uri =404;", or "if (!-f $document_root$fastcgi_script_name) { return 404; }" if paths continue after the script.',
   bad: { text: `location ~ \\.php$ {\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}` },
   good: {
     text: `location ~ \\.php$ {\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
@@ -31,7 +31,7 @@ const fastcgiAnyScript: ModuleRule<FastcgiConfig> = {
       yield {
         at: node,
         message: 'PHP gets paths without a script: "/avatar.png/x.php" may run an uploaded file',
-        hint: 'add "try_files $uri =404;" in front of it',
+        hint: 'add "try_files $uri =404;" before it',
       };
     }
   },
@@ -65,7 +65,7 @@ const fastcgiNoScript: ModuleRule<FastcgiConfig> = {
   slug: 'fastcgi-no-script',
   severity: 'warning',
   summary: 'PHP is not told which script to run',
-  why: 'php-fpm runs what "SCRIPT_FILENAME" names: without it, responses are empty, or "File not found." A "fastcgi_param" of its own makes a level inherit none of the levels above.',
+  why: 'php-fpm runs the script in "SCRIPT_FILENAME". Without it, responses are empty or "File not found." A level with a "fastcgi_param" of its own inherits none.',
   fix: `Add "${SCRIPT.slice(0, -1)}".`,
   bad: {
     text: 'location ~ \\.php$ {\n    try_files $uri =404;\n    fastcgi_param QUERY_STRING $query_string;\n    fastcgi_pass 127.0.0.1:9000;\n}',
@@ -82,7 +82,7 @@ const fastcgiNoScript: ModuleRule<FastcgiConfig> = {
         at: node,
         message: 'PHP gets no "SCRIPT_FILENAME", so it does not know which script to run',
         hint: isReplaced
-          ? 'the "fastcgi_param" of this level replace those above: repeat them here'
+          ? 'the "fastcgi_param" of this level replace those of the outer level: repeat them here'
           : `add "${SCRIPT.slice(0, -1)}"`,
       };
     }
@@ -93,9 +93,9 @@ const fastcgiPathInfo: ModuleRule<FastcgiConfig> = {
   id: 'GW432',
   slug: 'fastcgi-path-info',
   severity: 'warning',
-  summary: '"try_files $uri" where "fastcgi_split_path_info" lets paths go on behind the script',
-  why: 'The file that is tested is the whole path, and "/app.php/orders" is not a file: every request with a path info is a 404.',
-  fix: 'Test the script alone: "try_files $fastcgi_script_name =404;", with the path info kept in a variable by "set" before it, or "if (!-f $document_root$fastcgi_script_name) { return 404; }".',
+  summary: '"try_files $uri" with "fastcgi_split_path_info", which allows paths after the script',
+  why: 'The whole path is tested, but "/app.php/orders" is not a file: every request with a path after the script gets 404.',
+  fix: 'Test only the script: save the path info with "set" and write "try_files $fastcgi_script_name =404;", or write "if (!-f $document_root$fastcgi_script_name) { return 404; }".',
   bad: {
     text: `location ~ \\.php(/|$) {\n    fastcgi_split_path_info ^(.+?\\.php)(/.*)$;\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_pass 127.0.0.1:9000;\n}`,
   },
@@ -110,7 +110,7 @@ const fastcgiPathInfo: ModuleRule<FastcgiConfig> = {
       if (first !== '$uri' || second !== '=404') continue;
       yield {
         at: tried,
-        message: '"try_files $uri" tests the whole path, so every path behind a script is a 404',
+        message: '"try_files $uri" tests the whole path, so every path after a script gets 404',
         hint: 'test "$fastcgi_script_name" instead',
       };
     }
@@ -122,8 +122,8 @@ const fastcgiEmptyPathInfo: ModuleRule<FastcgiConfig> = {
   slug: 'fastcgi-empty-path-info',
   severity: 'info',
   summary: '"$fastcgi_path_info" without "fastcgi_split_path_info"',
-  why: 'The variable is what "fastcgi_split_path_info" takes from the end of the path; without it, it is always empty.',
-  fix: 'Add "fastcgi_split_path_info ^(.+?\\.php)(/.*)$;", or leave the parameter out.',
+  why: 'The variable contains the end of the path that "fastcgi_split_path_info" splits off. Without that directive, it is always empty.',
+  fix: 'Add "fastcgi_split_path_info ^(.+?\\.php)(/.*)$;", or remove the parameter.',
   bad: {
     text: `location ~ \\.php$ {\n    try_files $uri =404;\n    ${SCRIPT}\n    fastcgi_param PATH_INFO $fastcgi_path_info;\n    fastcgi_pass 127.0.0.1:9000;\n}`,
   },
@@ -158,8 +158,8 @@ const fastcgiCacheKey: ModuleRule<FastcgiConfig> = {
   slug: 'fastcgi-cache-key',
   severity: 'warning',
   summary: '"fastcgi_cache" without a "fastcgi_cache_key"',
-  why: 'nginx has no default key: it warns, and serves the first response that it stores for every page. gw takes "$scheme$host$request_uri", so the two serve the same file differently.',
-  fix: 'Say which requests get the same response: "fastcgi_cache_key $scheme$request_method$host$request_uri;".',
+  why: 'nginx has no default key: it warns, and serves the first stored response for every page. The default of gw is "$scheme$host$request_uri", so both serve the same configuration differently.',
+  fix: 'Set a key: "fastcgi_cache_key $scheme$request_method$host$request_uri;".',
   bad: {
     in: 'http',
     text: 'fastcgi_cache_path /var/cache/gw keys_zone=pages:1m;\nserver {\n    listen 127.0.0.1:80;\n    location / {\n        fastcgi_cache pages;\n        fastcgi_cache_valid 1m;\n        fastcgi_pass 127.0.0.1:9001;\n    }\n}',

@@ -8,9 +8,9 @@ const geoLiteral: Rule = {
   id: 'GW222',
   slug: 'geo-literal',
   severity: 'warning',
-  summary: 'a variable as a value of "geo", which is taken as it is written',
-  why: 'The values of "geo" are texts: all clients get the same "$...", so that a limit by it has one counter for all of them.',
-  fix: 'Let "geo" give a name or a number, and a "map" of it the variable.',
+  summary: 'a variable as a value of "geo", which does not evaluate it',
+  why: 'The values of "geo" are plain texts: all clients get the same "$...", so a limit with this key has one counter for all of them.',
+  fix: 'Use names or numbers as values of "geo", and map them to variables with "map".',
   bad: {
     in: 'http',
     text: 'geo $key { default $binary_remote_addr; 10.0.0.0/8 ""; }\nlimit_req_zone $key zone=perip:1m rate=10r/s;',
@@ -27,8 +27,8 @@ const geoLiteral: Rule = {
         if (!value || variable === undefined || SETTINGS.has(name.value)) continue;
         yield {
           at: value.span,
-          message: `"${shown(value, variable)}" in "geo" is a text, the same for all clients`,
-          hint: 'give it in a "map" of the variable that "geo" sets',
+          message: `"${shown(value, variable)}" in "geo" is plain text, the same for all clients`,
+          hint: 'use it in a "map" of the variable that "geo" sets',
         };
       }
     }

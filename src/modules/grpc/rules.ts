@@ -7,9 +7,9 @@ const grpcWithoutHttp2: ModuleRule<GrpcConfig> = {
   id: 'GW435',
   slug: 'grpc-without-http2',
   severity: 'warning',
-  summary: '"grpc_pass" in a server that speaks no HTTP/2',
-  why: 'gRPC clients speak HTTP/2 only, and the status of a call comes in trailers, which HTTP/1.1 clients hardly ever get.',
-  fix: 'Say "http2 on;" in the server, or for all servers in "http".',
+  summary: '"grpc_pass" in a server without HTTP/2',
+  why: 'gRPC clients support only HTTP/2, and the status of a call is in trailers, which HTTP/1.1 clients rarely get.',
+  fix: 'Write "http2 on;" in the server, or in "http" for all servers.',
   bad: { text: 'location / { grpc_pass 127.0.0.1:50051; }' },
   good: { text: 'http2 on;\nlocation / { grpc_pass 127.0.0.1:50051; }' },
   *check(config): Iterable<Problem> {
@@ -19,7 +19,7 @@ const grpcWithoutHttp2: ModuleRule<GrpcConfig> = {
       if (!server || isReachable(server, servers)) continue;
       yield {
         at: node,
-        message: 'clients of gRPC cannot call it: the server speaks HTTP/1.1 only',
+        message: 'gRPC clients cannot use it: the server only supports HTTP/1.1',
         hint: 'add "http2 on" to the server',
       };
     }

@@ -6,8 +6,8 @@ const gzipTypes: Rule = {
   severity: 'info',
   off: true,
   summary: 'compression of HTML only',
-  why: 'Style sheets, scripts and JSON, which are most of the traffic, are not compressed.',
-  fix: 'Name the types: gzip_types text/css application/javascript application/json image/svg+xml.',
+  why: 'Style sheets, scripts and JSON, usually most of the traffic, are not compressed.',
+  fix: 'List the types: "gzip_types text/css application/javascript application/json image/svg+xml;".',
   bad: { text: 'gzip on;' },
   good: { text: 'gzip on; gzip_types text/css application/javascript application/json;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -15,8 +15,8 @@ const gzipTypes: Rule = {
       if (node.args[0]?.value !== 'on' || block.effective('gzip_types').length > 0) continue;
       yield {
         at: node,
-        message: '"gzip on" compresses "text/html" only',
-        hint: 'add gzip_types text/css application/javascript application/json',
+        message: '"gzip on" only compresses "text/html"',
+        hint: 'add "gzip_types text/css application/javascript application/json"',
       };
     }
   },

@@ -15,7 +15,7 @@ const headerRedefinition: Rule = {
   severity: 'warning',
   summary: '"add_header" on an inner level drops the headers of the outer level',
   why: 'A level with an "add_header" of its own inherits none: security headers that were set for all responses are silently missing here.',
-  fix: 'Say "add_header_inherit merge;" on this level, or repeat the headers.',
+  fix: 'Add "add_header_inherit merge;" to this level, or repeat the headers.',
   bad: {
     text: 'add_header X-Frame-Options DENY;\nlocation /files/ {\n    add_header Cache-Control no-cache;\n}',
   },
@@ -43,7 +43,7 @@ const headerRedefinition: Rule = {
 function keepingFix({ at, dropped, replaces }: Dropping): Fix {
   if (!replaces) {
     return {
-      title: 'add "add_header_inherit merge": the responses get the dropped headers too',
+      title: 'add "add_header_inherit merge": responses also get the dropped headers',
       safe: false,
       edits: [lineBefore(at, 'add_header_inherit merge;')],
     };
@@ -59,8 +59,8 @@ const headerContentType: Rule = {
   id: 'GW306',
   slug: 'header-content-type',
   severity: 'info',
-  summary: '"add_header Content-Type" does not set the type, it adds a second header',
-  why: 'The response has two Content-Type headers; it depends on the client which one is used.',
+  summary: '"add_header Content-Type" adds a second header instead of setting the type',
+  why: 'The response has two Content-Type headers; which one is used depends on the client.',
   fix: 'Set the type with "default_type" or "types"; hide an upstream\'s with "proxy_hide_header".',
   bad: { in: 'location', text: 'add_header Content-Type application/json;\nreturn 200 "{}";' },
   good: { in: 'location', text: 'default_type application/json;\nreturn 200 "{}";' },
@@ -75,7 +75,7 @@ const headerContentType: Rule = {
       if (block.own('return').some(({ args }) => args[0]?.value === '204')) continue;
       yield {
         at: node,
-        message: `"add_header Content-Type" adds a second Content-Type to that of the response`,
+        message: `"add_header Content-Type" adds a second Content-Type to the response`,
         hint: 'set the type with "default_type"',
         ...(isMovable(node, block) && {
           fix: {

@@ -11,7 +11,7 @@ const overlappingProbes: HealthRule = {
   slug: 'probe-outlasts-interval',
   severity: 'warning',
   summary: 'a health check whose timeout is longer than its interval',
-  why: 'A server has one probe at a time: while it hangs, the next one is late, and the server is found unhealthy later than "fails" and "interval" say.',
+  why: 'A server gets one probe at a time. While a probe hangs, the next one is delayed, so the server is considered unhealthy later than "fails" and "interval" say.',
   fix: 'Make the timeout shorter than the interval.',
   bad: { in: 'http', text: `upstream app { ${TWO} health_check interval=1s timeout=5s; }` },
   good: { in: 'http', text: `upstream app { ${TWO} health_check interval=5s timeout=1s; }` },
@@ -21,7 +21,10 @@ const overlappingProbes: HealthRule = {
       for (const [index, { timeoutMs = 0, intervalMs }] of (config.configIn(block).checks ?? []).entries()) {
         const at = nodes[index];
         if (!at || timeoutMs <= intervalMs) continue;
-        yield { at, message: `a probe may take ${timeoutMs} ms, and the next is due after ${intervalMs} ms` };
+        yield {
+          at,
+          message: `a probe may take ${timeoutMs} ms, but the next one is due after ${intervalMs} ms`,
+        };
       }
     }
   },
@@ -38,9 +41,9 @@ const slowStartAlone: HealthRule = {
   id: 'GW921',
   slug: 'slow-start-alone',
   severity: 'warning',
-  summary: 'slow_start with one server',
-  why: 'There is no other server that could take the requests meanwhile, so the parameter has no effect.',
-  fix: 'Remove slow_start, or add a server.',
+  summary: '"slow_start" with only one server',
+  why: 'No other server could take the requests meanwhile, so the parameter has no effect.',
+  fix: 'Remove "slow_start", or add a server.',
   bad: { in: 'http', text: 'upstream app { server 127.0.0.1:8001 slow_start=30s; }' },
   good: {
     in: 'http',
@@ -61,9 +64,9 @@ const halfEvents: HealthRule = {
   id: 'GW922',
   slug: 'health-events-nowhere',
   severity: 'warning',
-  summary: 'changes of health have a channel, but no zone',
-  why: 'Events are published only where both are set; a channel alone publishes nothing.',
-  fix: 'Name the event ring: health_worker_events_zone NAME.',
+  summary: 'only one of the zone and the channel for changes of health is set',
+  why: 'Events are published only if both are set.',
+  fix: 'Set both: "health_worker_events_zone NAME;" and "health_worker_events_channel NAME;".',
   bad: {
     text: 'location = /health { health_status; health_worker_events_channel health; allow 127.0.0.1; deny all; }',
   },

@@ -49,8 +49,8 @@ const kvCacheIdle: ModuleRule<KvConfig> = {
   slug: 'kv-cache-idle',
   severity: 'warning',
   summary: 'a "kv_cache" that stores nothing',
-  why: 'Replies say nothing about how long they are right, so without "kv_cache_valid" none is stored; nor are those of commands other than get, mget, exists, strlen and hget.',
-  fix: 'Say how long replies are fresh: "kv_cache_valid 10m;". A change of a key removes them earlier.',
+  why: 'Replies have no lifetime of their own, so nothing is stored without "kv_cache_valid". Only replies to get, mget, exists, strlen and hget are stored.',
+  fix: 'Set a lifetime: "kv_cache_valid 10m;". A change of a key removes its replies earlier.',
   bad: { in: 'http', text: withCache('') },
   good: { in: 'http', text: withCache('kv_cache_valid 10m;') },
   *check(config): Iterable<Problem> {
@@ -65,7 +65,7 @@ const kvCacheIdle: ModuleRule<KvConfig> = {
       } else if (cacheValidMs === undefined) {
         yield {
           at,
-          message: 'without "kv_cache_valid" no reply is stored',
+          message: 'no reply is stored without "kv_cache_valid"',
           hint: 'add "kv_cache_valid 10m"',
         };
       }
@@ -77,9 +77,9 @@ const kvWritePublic: ModuleRule<KvConfig> = {
   id: 'GW701',
   slug: 'kv-write-public',
   severity: 'error',
-  summary: 'a command that changes the store, without access control',
-  why: 'Anybody who finds the address can change, delete or fill the store.',
-  fix: 'Restrict access: allow and deny, auth_basic or auth_request, a loopback address, a Unix socket.',
+  summary: 'a command that changes the store without access control',
+  why: 'Anyone who finds the address can change, delete or fill the store.',
+  fix: 'Restrict access with "allow" and "deny", "auth_basic" or "auth_request", or listen on a loopback address or a Unix socket.',
   bad: {
     in: 'http',
     text: 'server { listen 80; location /set/ { kv_pass 127.0.0.1:6379; kv_key s:$uri; kv_command del; } }',
@@ -95,7 +95,7 @@ const kvWritePublic: ModuleRule<KvConfig> = {
     for (const { node } of config.exposed('kv-write-public')) {
       yield {
         at: node,
-        message: `"kv_command ${node.args[0]?.value}" can be called by everybody`,
+        message: `"kv_command ${node.args[0]?.value}" can be called by anyone`,
         hint: KEEP_OUT,
       };
     }
@@ -107,8 +107,8 @@ const kvDangerous: ModuleRule<KvConfig> = {
   slug: 'kv-dangerous',
   severity: 'error',
   summary: 'a command that affects the whole store',
-  why: 'FLUSHALL, CONFIG, EVAL, KEYS and similar commands empty, stop, block or reconfigure a store: no location may run them, and the configuration is refused.',
-  fix: 'Use one of the fourteen commands for one key; do the rest with redis-cli.',
+  why: 'FLUSHALL, CONFIG, EVAL, KEYS and similar commands empty, stop, block or reconfigure a store. No location may run them, so the configuration does not load.',
+  fix: 'Use one of the fourteen commands that are about one key. Run others with redis-cli.',
   bad: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command flushall; }' },
   good: { text: 'location = /clear { kv_pass 127.0.0.1:6379; kv_key x; kv_command del; }' },
 };
@@ -123,8 +123,8 @@ const kvNoPrefix: ModuleRule<KvConfig> = {
   slug: 'kv-no-prefix',
   severity: 'warning',
   summary: 'clients can choose any key of the store',
-  why: 'Everything else in the store can be read by its name: sessions, tokens, the keys of other applications.',
-  fix: 'Begin the key with a text of its own: kv_key page:$1.',
+  why: 'Clients can read everything in the store by its key: sessions, tokens, the data of other applications.',
+  fix: 'Begin the key with a fixed text: "kv_key page:$1;".',
   bad: {
     in: 'http',
     text: 'server { listen 80; location ~ ^/pages/(.+)$ { kv_pass 127.0.0.1:6379; kv_key $1; } }',
@@ -142,11 +142,11 @@ const kvNoPrefix: ModuleRule<KvConfig> = {
       yield {
         at: config.nodesIn(block, asMany ? 'command' : 'key')[0] ?? node,
         message: asMany
-          ? '"kv_command mget" gives everybody whichever keys a request names'
-          : 'everybody chooses any key of the store',
+          ? '"kv_command mget" lets clients read any keys of the store'
+          : 'clients can choose any key of the store',
         hint: asMany
-          ? 'say who may ask, or give each key a location of its own'
-          : 'begin "kv_key" with a text of its own: kv_key page:$1',
+          ? 'restrict access, or give each key a location of its own'
+          : 'begin "kv_key" with a fixed text: kv_key page:$1',
       };
     }
   },
@@ -175,8 +175,8 @@ const kvPlainRemote: ModuleRule<KvConfig> = {
   slug: 'kv-plain-remote',
   severity: 'warning',
   summary: 'a store on another machine without TLS or without a password',
-  why: 'Keys, values and the password can be read on the network path; a store without a password serves everybody who can reach it.',
-  fix: 'Name it by a URL with both: rediss://:${file:/run/secrets/redis}@host:6379.',
+  why: 'Keys, values and the password can be read on the network path; a store without a password accepts any client that can reach it.',
+  fix: 'Use a URL with both: "rediss://:${file:/run/secrets/redis}@host:6379".',
   bad: { text: 'location = /hits { kv_pass 10.1.2.3:6379; kv_key hits; }' },
   good: {
     text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3:6379"; kv_key hits; }',
@@ -209,8 +209,8 @@ const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
   id: 'GW707',
   slug: 'kv-key-variable-empty',
   severity: 'warning',
-  summary: 'a key that becomes incomplete if a parameter is missing',
-  why: 'A request without the argument uses the key "user:", as do all others without it: they read and write the same value.',
+  summary: 'a key that is incomplete if an argument is missing',
+  why: 'All requests without the argument use the key "user:": they read and write the same value.',
   fix: 'Refuse such requests: if ($arg_id = "") { return 400; }.',
   bad: { text: 'location = /user { kv_pass 127.0.0.1:6379; kv_key user:$arg_id; }' },
   good: {
@@ -222,7 +222,7 @@ const kvKeyVariableEmpty: ModuleRule<KvConfig> = {
       if (variable === undefined) continue;
       yield {
         at: config.nodesIn(block, 'key')[0] ?? node,
-        message: `"$${variable}" may be empty: such requests share one key`,
+        message: `"$${variable}" may be empty: all such requests share one key`,
         hint: `refuse them: if ($${variable} = "") { return 400; }`,
       };
     }
@@ -246,8 +246,8 @@ const kvEmbeddedMulti: ModuleRule<KvConfig> = {
   slug: 'kv-embedded-multi',
   severity: 'info',
   summary: 'the embedded store on a gateway that other machines can reach',
-  why: 'The store is local to this machine: a second gateway has a store of its own, and clients use one or the other at random.',
-  fix: 'Keep it where there is one gateway; for several, run Redis or Valkey.',
+  why: 'The store is local to this machine. A second gateway has a store of its own, so clients use one or the other at random.',
+  fix: 'Use it only with a single gateway. For several, run Redis or Valkey.',
   bad: { in: 'http', text: 'server { listen 80; location = /hits { kv_pass embedded; kv_key hits; } }' },
   good: {
     in: 'http',
@@ -268,7 +268,7 @@ const storeUnreachable: ModuleRule<KvConfig> = {
   live: true,
   summary: 'a store that cannot be reached',
   why: 'The gateway starts, but the location responds with 502 until the store can be reached.',
-  fix: 'Make sure that it runs, and that the address is right.',
+  fix: 'Check that the store runs and that the address is right.',
   bad: {
     text: `# nothing listens there
 location = /hits { kv_pass 127.0.0.1:6380; kv_key hits; kv_command get; }`,
@@ -285,8 +285,8 @@ const storeRefused: ModuleRule<KvConfig> = {
   severity: 'error',
   live: true,
   summary: 'a store that refuses the login',
-  why: 'Every request fails.',
-  fix: 'Name user and password in the address: redis://user:${file:/run/secrets/redis}@host.',
+  why: 'All requests fail.',
+  fix: 'Put the user and the password into the address: "redis://user:${file:/run/secrets/redis}@host".',
   bad: {
     text: `# its redis.conf says: requirepass
 location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command get; }`,
@@ -304,8 +304,8 @@ const storeReadOnly: ModuleRule<KvConfig> = {
   severity: 'error',
   live: true,
   summary: 'a writing command on a replica',
-  why: 'Every request fails: a replica takes writes from its master only.',
-  fix: 'Name the master.',
+  why: 'All requests fail: a replica only takes writes from its master.',
+  fix: 'Use the address of the master.',
   bad: {
     text: `# its redis.conf says: replicaof
 location = /hits { kv_pass 127.0.0.1:6379; kv_key hits; kv_command incr; }`,

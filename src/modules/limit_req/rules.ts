@@ -20,8 +20,8 @@ const limitAlone: ModuleRule<LimitReqConfig> = {
   slug: 'limit-alone',
   severity: 'info',
   summary: 'a rate limit that the gateways of a cluster do not share',
-  why: 'Each gateway counts for itself: with three of them a client gets three times the rate.',
-  fix: 'Name the cluster: limit_req_zone … cluster=main. A limit that is meant for one gateway can stay: "# gw-ignore GW958: reason".',
+  why: 'Each gateway counts separately: with three gateways, a client gets three times the rate.',
+  fix: 'Name the cluster: "limit_req_zone … cluster=main;". If the limit is meant for each gateway, ignore the finding: "# gw-ignore GW958: reason".',
   bad: { in: 'http', text: limitWith(''), files: KEY_FILE },
   good: { in: 'http', text: limitWith(' cluster=main'), files: KEY_FILE },
   *check(config): Iterable<Problem> {
@@ -34,15 +34,15 @@ const limitAlone: ModuleRule<LimitReqConfig> = {
         continue;
       yield {
         at: node,
-        message: `each gateway counts zone "${zone}" for itself`,
-        hint: `add "cluster=${cluster}", and the rate is that of all gateways`,
+        message: `each gateway counts zone "${zone}" separately`,
+        hint: `add "cluster=${cluster}": the rate then applies to all gateways together`,
       };
     }
     for (const { node } of config.uses('ratelimit_rate'))
       yield {
         at: node,
-        message: 'each gateway counts "ratelimit_rate" for itself',
-        hint: `"limit_req" with a zone of "cluster=${cluster}" counts for all gateways`,
+        message: 'each gateway counts "ratelimit_rate" separately',
+        hint: `"limit_req" with a zone of "cluster=${cluster}" counts for all gateways together`,
       };
   },
 };

@@ -6,8 +6,8 @@ const mapNoDefault: Rule = {
   slug: 'map-no-default',
   severity: 'warning',
   summary: 'a "map" without a default whose variable must not be empty',
-  why: 'For everything that the map does not list, the variable is the empty string: a path without its folder, an upstream without a host, a check that always passes.',
-  fix: 'Say what all others get: "default ...;". Where the empty string is meant, say so: default "";',
+  why: 'For all values that the map does not list, the variable is empty: a path lacks its directory, an upstream its host, or a check always succeeds.',
+  fix: 'Add a default: "default ...;". If the empty string is intended, write it: default "";',
   bad: {
     in: 'http',
     text: 'map $host $site { a.example /srv/a; }\nserver { listen 8080; root $site; }',
@@ -27,7 +27,7 @@ const mapNoDefault: Rule = {
       const map = open.get(name) as DirectiveNode;
       yield {
         at: { ...map.span, end: (map.args.at(-1) ?? map.name).span.end },
-        message: `map "$${name}" has no default: it is empty for all other values`,
+        message: `map "$${name}" has no default: the variable is empty for all other values`,
         related: [{ span: use.span, label: 'must not be empty here' }],
       };
     }

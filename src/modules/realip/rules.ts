@@ -8,9 +8,9 @@ const realipAny: Rule = {
   id: 'GW322',
   slug: 'realip-any',
   severity: 'error',
-  summary: 'every client may replace its own address',
+  summary: 'any client can replace its own address',
   why: 'Clients can forge the address that "allow", "deny", rate limits and logs use.',
-  fix: 'Name the networks of your own proxies.',
+  fix: 'List only the networks of your own proxies.',
   bad: {
     in: 'http',
     text: 'set_real_ip_from 0.0.0.0/0;\nserver {\n    listen 127.0.0.1:8080 engine=node;\n    return 204;\n}',
@@ -25,7 +25,7 @@ const realipAny: Rule = {
       if (network && network.bits <= MAX_BITS)
         yield {
           at: node,
-          message: `"set_real_ip_from ${node.args[0]?.value}" lets clients forge their address`,
+          message: `"set_real_ip_from ${node.args[0]?.value}" lets any client forge its address`,
         };
     }
   },

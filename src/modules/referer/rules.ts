@@ -5,8 +5,8 @@ const validReferersNone: Rule = {
   slug: 'valid-referers-none',
   severity: 'warning',
   summary: '"valid_referers" accepts requests without information about their origin',
-  why: 'A page that embeds a file can suppress Referer (Referrer-Policy: no-referrer), so "none" and "blocked" accept everybody.',
-  fix: 'Leave "none" and "blocked" out, or protect what matters with "secure_link".',
+  why: 'A page that embeds a file can suppress Referer (Referrer-Policy: no-referrer), so "none" and "blocked" accept any site.',
+  fix: 'Remove "none" and "blocked", or protect important files with "secure_link".',
   bad: { in: 'location', text: 'valid_referers none shop.example;\nif ($invalid_referer) { return 403; }' },
   good: { in: 'location', text: 'valid_referers shop.example;\nif ($invalid_referer) { return 403; }' },
   *check(config: CheckedConfig): Iterable<Problem> {

@@ -12,9 +12,9 @@ const ifIsEvil: Rule = {
   id: 'GW211',
   slug: 'if-is-evil',
   severity: 'warning',
-  summary: 'a directive in an "if" of a location that is not one of the rewrite module',
-  why: 'The last "if" whose condition is true replaces the whole location: other "if" blocks and a "try_files" beside it have no effect. Only "return" and "rewrite ... last" work as expected (nginx: If is Evil).',
-  fix: 'Decide by a "map" and use its variable in the directive, or send the request to a location of its own.',
+  summary: 'a directive of another module than rewrite in an "if" of a location',
+  why: 'The last "if" whose condition is true replaces the whole location: the other "if" blocks and "try_files" have no effect. Only "return" and "rewrite ... last" work as expected (nginx: If is Evil).',
+  fix: 'Use the variable of a "map" in the directive, or redirect the request to a location of its own.',
   bad: {
     in: 'location',
     text: 'try_files $uri =404;\nif ($arg_debug) { add_header X-Debug on; }',
@@ -63,9 +63,9 @@ const nginxCvePattern: Rule = {
   id: 'GW326',
   slug: 'nginx-cve-pattern',
   severity: 'info',
-  summary: 'a rewrite that overruns memory in nginx before 1.30.2',
+  summary: 'a rewrite that overflows a buffer in nginx before 1.30.2',
   why: 'gw is not affected (CVE-2026-42945, CVE-2026-9256), but with such an nginx the same configuration lets clients crash the workers.',
-  fix: 'Use named groups: "(?<id>[0-9]+)" and "$id" in the place of "$1".',
+  fix: 'Use named groups: "(?<id>[0-9]+)" and "$id" instead of "$1".',
   bad: {
     in: 'location',
     text: 'rewrite ^/item/([0-9]+)$ /shop?item=$1;\nset $item $1;\nreturn 404;',
@@ -82,7 +82,7 @@ const nginxCvePattern: Rule = {
         if (cve)
           yield {
             at: node,
-            message: `nginx before 1.30.2 overruns memory here (${cve}); gw does not`,
+            message: `nginx before 1.30.2 overflows a buffer here (${cve}); gw does not`,
             hint: 'use named groups instead of "$1"',
           };
       }

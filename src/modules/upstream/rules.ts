@@ -7,9 +7,9 @@ const ipHash24: UpstreamRule = {
   id: 'GW908',
   slug: 'ip-hash-24',
   severity: 'info',
-  summary: 'ip_hash, which treats 256 neighbouring addresses as one client',
-  why: 'It uses the first three octets of an IPv4 address: all clients of an office or a proxy use one server.',
-  fix: 'Hash the whole address: hash $remote_addr consistent.',
+  summary: '"ip_hash", which treats 256 neighbouring addresses as one client',
+  why: 'It uses the first three octets of an IPv4 address, so all clients of an office or a proxy use the same server.',
+  fix: 'Hash the whole address: "hash $remote_addr consistent;".',
   bad: {
     in: 'http',
     text: 'upstream app { ip_hash; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
@@ -23,7 +23,7 @@ const ipHash24: UpstreamRule = {
       yield {
         at: node,
         message: '"ip_hash" sends all clients of a /24 network to one server',
-        hint: 'hash $remote_addr consistent',
+        hint: 'use "hash $remote_addr consistent"',
       };
     }
   },
@@ -33,9 +33,9 @@ const nobodyServes: UpstreamRule = {
   id: 'GW941',
   slug: 'nobody-serves',
   severity: 'warning',
-  summary: 'an upstream none of whose servers takes new requests',
-  why: 'A server that is "down" gets no request, and one that drains only those that are bound to it: everybody else gets a 502.',
-  fix: 'Leave one server, or a backup, without "down" and "drain".',
+  summary: 'an upstream without a server that takes new requests',
+  why: 'A server with "down" gets no requests, and one with "drain" only those of sessions bound to it. All other requests get 502.',
+  fix: 'Remove "down" and "drain" from at least one server or backup.',
   bad: {
     in: 'http',
     text: 'upstream app { server 127.0.0.1:8001 drain; server 127.0.0.1:8002 down; server 127.0.0.1:8003 backup down; }',
@@ -60,7 +60,7 @@ const stickyAlone: UpstreamRule = {
   slug: 'sticky-alone',
   severity: 'info',
   summary: 'sessions are bound to the only server',
-  why: 'There is no other server that they could go to: the cookie or the zone is of no use.',
+  why: 'There is only one server, so the cookie or the zone has no effect.',
   fix: 'Remove "sticky", or add a server.',
   bad: { in: 'http', text: 'upstream app { server 127.0.0.1:8001; sticky cookie srv; }' },
   good: {
@@ -74,7 +74,7 @@ const stickyAlone: UpstreamRule = {
       // A name may have several addresses.
       if (managed || !server || others.length > 0 || server.target.kind === 'name') continue;
       for (const at of block.own(...STICKY))
-        yield { at, message: `"${at.name.value}" has no effect with one server` };
+        yield { at, message: `"${at.name.value}" has no effect with only one server` };
     }
   },
 };
@@ -87,7 +87,7 @@ const hashConstant: UpstreamRule = {
   severity: 'warning',
   summary: 'the key of "hash" is the same for every request',
   why: 'All requests go to one server; the others get none unless it fails.',
-  fix: 'Hash what tells requests apart: hash $remote_addr consistent.',
+  fix: 'Hash a value that differs between clients: "hash $remote_addr consistent;".',
   bad: {
     in: 'http',
     text: 'upstream app { hash remote_addr consistent; server 127.0.0.1:8001; server 127.0.0.1:8002; }',
@@ -111,8 +111,8 @@ const slowStartNever: UpstreamRule = {
   id: 'GW944',
   slug: 'slow-start-never',
   severity: 'warning',
-  summary: 'slow_start of a server that is never taken out',
-  why: 'The share of a server grows when it comes back after failures. With "max_fails=0" no failure takes it out, and nothing checks its health.',
+  summary: '"slow_start" of a server that never fails',
+  why: '"slow_start" takes effect when a server comes back after failures. With "max_fails=0", failures are not counted, and there is no health check.',
   fix: 'Set "max_fails" to 1 or more, or add a "health_check".',
   bad: {
     in: 'http',
@@ -149,8 +149,8 @@ const stickyOptionUnused: UpstreamRule = {
   id: 'GW945',
   slug: 'sticky-option-unused',
   severity: 'warning',
-  summary: 'a setting of bound requests where nothing binds them',
-  why: '"upstream_balancer_fallback" and the settings of cookies say how "upstream_balancer_sticky_cookie" works, the first one "…_header" too. "sticky" has parameters of its own.',
+  summary: 'a setting of sticky sessions without sticky sessions',
+  why: '"upstream_balancer_fallback" and the settings of cookies apply only to "upstream_balancer_sticky_cookie"; the first one also to "…_header". "sticky" has parameters of its own.',
   fix: 'Add "upstream_balancer_sticky_cookie", or remove the setting.',
   bad: {
     in: 'http',
@@ -186,9 +186,9 @@ const managedNoRoom: UpstreamRule = {
   id: 'GW946',
   slug: 'managed-no-room',
   severity: 'warning',
-  summary: 'a managed upstream with less room than it has servers',
-  why: 'A set of peers that exceeds the room is refused, so a change that keeps these servers is too. There is room for 256 peers, or for one per 512 bytes of "zone".',
-  fix: 'Give the block a larger zone: zone NAME 1m has room for 2,048 peers.',
+  summary: 'a managed upstream whose zone is too small for its servers',
+  why: 'Sets of peers that exceed the zone are refused, also any change that keeps these servers. There is room for 256 peers or, with "zone", for one per 512 bytes.',
+  fix: 'Give the block a larger zone: "zone NAME 1m;" has room for 2,048 peers.',
   bad: {
     in: 'http',
     text: blockOf(70, 'zone app 32k;'),
@@ -204,7 +204,7 @@ const managedNoRoom: UpstreamRule = {
       const [at] = config.nodesIn(block, 'managed');
       if (!managed || !at || servers.length <= room) continue;
       const message = `${servers.length} servers exceed the room for ${room} peers: changes that keep them are refused`;
-      yield { at, message, hint: `zone ${nameOf(block)} SIZE, with 512 bytes for each peer` };
+      yield { at, message, hint: `use "zone ${nameOf(block)} SIZE" with 512 bytes for each peer` };
     }
   },
 };

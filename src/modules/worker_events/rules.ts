@@ -6,9 +6,9 @@ const eventsPublishOpen: ModuleRule<WorkerEventsConfig> = {
   id: 'GW801',
   slug: 'events-publish-open',
   severity: 'error',
-  summary: 'worker events that everybody may publish',
-  why: 'Anybody who finds the address can send forged events to all workers and listeners, and push real events out of the ring.',
-  fix: 'Set worker_events_publish_key, or restrict access with allow and deny.',
+  summary: 'worker events that anyone can publish',
+  why: 'Anyone who finds the address can send forged events to all workers and listeners, and so displace real events from the ring.',
+  fix: 'Set "worker_events_publish_key", or restrict access with "allow" and "deny".',
   bad: {
     in: 'http',
     text: `server {
@@ -32,8 +32,8 @@ const eventsPublishOpen: ModuleRule<WorkerEventsConfig> = {
     for (const { node } of config.exposed('events-publish-open')) {
       yield {
         at: node,
-        message: '"worker_events_api" lets everybody publish',
-        hint: 'add worker_events_publish_key, or allow and deny in "limit_except GET"',
+        message: '"worker_events_api" lets anyone publish',
+        hint: 'add "worker_events_publish_key", or "allow" and "deny" in "limit_except GET"',
       };
     }
   },
@@ -43,9 +43,9 @@ const eventsKeyQuery: ModuleRule<WorkerEventsConfig> = {
   id: 'GW802',
   slug: 'events-key-query',
   severity: 'warning',
-  summary: 'the key for publishing is part of an address',
-  why: 'Addresses are logged by proxies and kept by browsers; gw masks the key in its own logs only.',
-  fix: 'Send it as a header: proxy_set_header X-Publish-Key ….',
+  summary: 'the key for publishing is part of a URL',
+  why: 'URLs are logged by proxies and kept by browsers; gw can mask the key only in its own logs.',
+  fix: 'Send it as a header: "proxy_set_header X-Publish-Key …;".',
   bad: {
     text: `location = /events {
   worker_events_api;
@@ -75,7 +75,7 @@ location = /purged {
       if (!node.args.some(({ value }) => /[?&]key=./.test(value))) continue;
       yield {
         at: node,
-        message: `"${node.name.value}" writes the key for publishing into an address`,
+        message: `"${node.name.value}" writes the key for publishing into a URL`,
         hint: 'send it as header "X-Publish-Key"',
       };
     }
@@ -89,8 +89,8 @@ const eventsKeyWeak: ModuleRule<WorkerEventsConfig> = {
   slug: 'events-key-weak',
   severity: 'error',
   summary: 'a key for publishing that can be guessed',
-  why: 'Anybody who guesses it can send forged events to workers and listeners.',
-  fix: 'Take at least 16 random bytes: "gw secret" prints some.',
+  why: 'Anyone who guesses it can send forged events to workers and listeners.',
+  fix: 'Use at least 16 random bytes: "gw secret" prints a key.',
   bad: {
     text: `location = /events {
   worker_events_api;
@@ -118,7 +118,7 @@ const eventsKeyWeak: ModuleRule<WorkerEventsConfig> = {
       if (bytes >= LEAST_KEY_BYTES) continue;
       yield {
         at: node,
-        message: `"worker_events_publish_key" has ${bytes} bytes, it needs at least ${LEAST_KEY_BYTES}`,
+        message: `"worker_events_publish_key" has ${bytes} bytes, but needs at least ${LEAST_KEY_BYTES}`,
         hint: '"gw secret" prints one',
       };
     }
@@ -130,8 +130,8 @@ const eventsZoneMissing: ModuleRule<WorkerEventsConfig> = {
   slug: 'events-zone-missing',
   severity: 'error',
   summary: 'worker events without a zone or a channel',
-  why: 'The configuration is refused.',
-  fix: 'Name both: worker_events_zone and worker_events_channel.',
+  why: 'The configuration does not load.',
+  fix: 'Set both "worker_events_zone" and "worker_events_channel".',
   bad: { text: 'location = /events { worker_events_api; worker_events_channel cache; }' },
   good: {
     text: 'location = /events { worker_events_api; worker_events_zone bus; worker_events_channel cache; }',
@@ -145,8 +145,8 @@ const eventsRingSize: ModuleRule<WorkerEventsConfig> = {
   slug: 'events-ring-size',
   severity: 'info',
   summary: 'a ring that keeps only a few events',
-  why: 'A burst of this many events overwrites the oldest before clients that poll every few seconds have seen them.',
-  fix: 'Keep as many as come between two looks: 1024 is the default, an entry takes less than a kilobyte.',
+  why: 'A burst of events overwrites the oldest ones before clients that poll every few seconds have seen them.',
+  fix: 'Make the ring as large as the number of events between two polls. The default is 1024; an entry takes less than a kilobyte.',
   bad: {
     text: `location = /events {
   worker_events_api;

@@ -65,7 +65,7 @@ testRule('cache-key-unsafe', [
   {
     it: 'finds a key without a path',
     ...location('proxy_cache_key $host;'),
-    says: ['all pages here share one stored response: the key has no URI'],
+    says: ['all pages share one stored response: the key has no URI'],
   },
   {
     it: 'finds a key without the query',
@@ -85,26 +85,26 @@ testRule('cache-credentials', [
   {
     it: 'finds a cookie that is passed on',
     ...location('proxy_set_header Cookie "session=$cookie_session";'),
-    says: ['the upstream gets "Cookie" of one client, and its response is stored for all'],
+    says: ['the upstream gets "Cookie" of one client, but its response is stored for all clients'],
   },
   {
     it: 'finds a user that a subrequest has named',
     ...location(
       'auth_request /auth; auth_request_set $user $upstream_http_x_user; proxy_set_header X-User $user;',
     ),
-    says: ['the upstream gets "X-User" of one client, and its response is stored for all'],
+    says: ['the upstream gets "X-User" of one client, but its response is stored for all clients'],
   },
   {
     it: 'finds a bypass whose responses are stored',
     ...location('proxy_cache_bypass $http_authorization $cookie_session;'),
     says: [
-      'responses to requests with "$http_authorization" and "$cookie_session" are stored, and served to clients without',
+      'responses to requests with "$http_authorization" and "$cookie_session" are stored and served to other clients',
     ],
   },
   {
     it: 'tells of a password for a whole site',
     ...location('auth_basic staff; auth_basic_user_file /dev/null;'),
-    says: ['all who pass "auth_basic" share stored responses'],
+    says: ['all clients that pass "auth_basic" share stored responses'],
   },
   { it: 'accepts "auth_basic off"', ...location('auth_basic off;') },
   {
@@ -136,7 +136,7 @@ testRule('cache-ignored-headers', [
   {
     it: 'finds variants that are mixed up',
     ...location('proxy_ignore_headers Vary;'),
-    says: ['variants of a response, such as packed ones, are stored as one'],
+    says: ['variants of a response, such as compressed ones, are stored as one'],
   },
   {
     it: 'accepts variants in the key',
@@ -172,7 +172,7 @@ testRule('cache-no-lifetime', [
     ...inHttp(
       'server { proxy_cache pages; location /a { proxy_pass http://127.0.0.1:1; } location /b { proxy_pass http://127.0.0.1:1; } }',
     ),
-    says: ['"proxy_cache" without "proxy_cache_valid" stores only what the upstream gives a lifetime'],
+    says: ['"proxy_cache" without "proxy_cache_valid" stores only responses with a lifetime of their own'],
   },
   {
     it: 'accepts a lifetime of the site',
@@ -188,7 +188,7 @@ testRule('cache-not-used', [
     ...inHttp(
       'server { location / { proxy_pass http://127.0.0.1:1; proxy_cache_key $uri$args; proxy_cache_lock on; } }',
     ),
-    says: ['"proxy_cache_key" has no effect: no "proxy_cache" holds here'],
+    says: ['"proxy_cache_key" has no effect: there is no "proxy_cache" here'],
   },
   {
     it: 'accepts settings of a server for one of its locations',
@@ -234,7 +234,7 @@ testRule('cache-background-update', [
     it: 'finds other conditions only',
     ...location('proxy_cache_background_update on; proxy_cache_use_stale error timeout;'),
     says: [
-      '"proxy_cache_background_update" needs "proxy_cache_use_stale updating" where a response has no "stale-while-revalidate"',
+      '"proxy_cache_background_update" needs "proxy_cache_use_stale updating" for responses without "stale-while-revalidate"',
     ],
   },
   {
@@ -261,22 +261,22 @@ testRule('slice-range', [
   {
     it: 'finds pieces that nobody asks for',
     ...location('slice 1m; proxy_cache_key $host$uri$is_args$args$slice_range;'),
-    says: ['"slice" has no effect: the upstream is not asked for pieces'],
+    says: ['"slice" has no effect: pieces are not requested from the upstream'],
   },
   {
     it: 'finds that the Range of the client goes on',
     ...location('slice 1m; proxy_set_header Range $http_range;'),
-    says: ['"slice" has no effect: the upstream is not asked for pieces'],
+    says: ['"slice" has no effect: pieces are not requested from the upstream'],
   },
   {
     it: 'finds the default key',
     ...location('slice 1m; proxy_set_header Range $slice_range;'),
-    says: ['all pieces of a response have one key: it has no "$slice_range"'],
+    says: ['all pieces of a response have the same key: it has no "$slice_range"'],
   },
   {
     it: 'finds pieces that are not stored',
     ...location(SLICES),
-    says: ['"proxy_cache_valid" does not name 206, the status of pieces: they are not stored'],
+    says: ['pieces are not stored: "proxy_cache_valid" does not contain their status, 206'],
   },
   { it: 'accepts 206', ...location(`${SLICES} proxy_cache_valid 200 206 1h;`) },
   { it: 'accepts all statuses', ...location(`${SLICES} proxy_cache_valid any 1h;`) },
@@ -314,12 +314,14 @@ testRule('cache-credentials', [
   {
     it: 'finds a bypass without its counterpart in another protocol',
     ...php(`${PAGES} fastcgi_cache_bypass $cookie_session;`),
-    says: ['responses to requests with "$cookie_session" are stored, and served to clients without'],
+    says: ['responses to requests with "$cookie_session" are stored and served to other clients'],
   },
   {
     it: 'finds a parameter that tells who asks',
     ...php(`${PAGES} fastcgi_param HTTP_AUTHORIZATION $http_authorization;`),
-    says: ['the upstream gets "HTTP_AUTHORIZATION" of one client, and its response is stored for all'],
+    says: [
+      'the upstream gets "HTTP_AUTHORIZATION" of one client, but its response is stored for all clients',
+    ],
   },
 ]);
 
@@ -327,7 +329,9 @@ testRule('cache-no-lifetime', [
   {
     it: 'names the directive of the protocol',
     ...php('fastcgi_cache pages; fastcgi_cache_key $request_uri;'),
-    says: ['"fastcgi_cache" without "fastcgi_cache_valid" stores only what the upstream gives a lifetime'],
+    says: [
+      '"fastcgi_cache" without "fastcgi_cache_valid" stores only responses with a lifetime of their own',
+    ],
   },
 ]);
 
@@ -335,7 +339,7 @@ testRule('cache-not-used', [
   {
     it: 'finds a lifetime without a cache in another protocol',
     ...php('fastcgi_cache_valid 1m;'),
-    says: ['"fastcgi_cache_valid" has no effect: no "fastcgi_cache" holds here'],
+    says: ['"fastcgi_cache_valid" has no effect: there is no "fastcgi_cache" here'],
   },
 ]);
 

@@ -27,14 +27,14 @@ const secrets: readonly GroupCase[] = [
     it: 'a secret of 31 bytes is too short',
     conf: keyed,
     secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6',
-    says: [`GW604 ${SHORT} 31 bytes, HS256 needs at least 32`],
+    says: [`GW604 ${SHORT} 31 bytes, but HS256 needs at least 32`],
   },
   { it: 'bytes count, not characters', conf: keyed, secret: 'kD9vQ2mXz7LwäöüßéñçåøæÅÆ', says: [] },
   {
     it: 'the length of a key in a set is that of the decoded key',
     conf: keyed,
     secret: jwk({ keys: [{ kty: 'oct', k: base64('kD9vQ2mXz7') }] }),
-    says: [`GW604 ${SHORT} 10 bytes, HS256 needs at least 32`],
+    says: [`GW604 ${SHORT} 10 bytes, but HS256 needs at least 32`],
   },
   ...[
     'your-256-bit-secret',
@@ -159,14 +159,14 @@ const reach: readonly GroupCase[] = [
     it: 'any client may write, and read without a limit',
     conf: open('dbrest_pass embedded;'),
     says: [
-      'GW610 POST requests of anyone reach the database as the anonymous role',
-      'GW611 anyone may read whole tables: "dbrest_max_rows" is not set',
+      'GW610 unauthenticated POST requests reach the database as the anonymous role',
+      'GW611 anyone can read whole tables: "dbrest_max_rows" is not set',
     ],
   },
   {
     it: 'any client may PATCH, but not POST',
     conf: open('dbrest_pass embedded; dbrest_max_rows 9; limit_except GET PATCH { deny all; }'),
-    says: ['GW610 PATCH requests of anyone reach the database as the anonymous role'],
+    says: ['GW610 unauthenticated PATCH requests reach the database as the anonymous role'],
   },
   {
     it: 'functions are there to be called',
@@ -189,7 +189,7 @@ const reach: readonly GroupCase[] = [
     conf: open(
       'dbrest_pass embedded; dbrest_max_rows 9; limit_except GET { deny all; } dbrest_openapi ignore-privileges;',
     ),
-    says: ['GW617 "dbrest_openapi ignore-privileges" shows strangers what they may not use'],
+    says: ['GW617 "dbrest_openapi ignore-privileges" shows anyone what they may not use'],
   },
 ];
 
@@ -198,8 +198,8 @@ const places: readonly GroupCase[] = [
     it: 'schemas of the system, one by one',
     conf: `dbrest_schemas "api, pg_catalog" information_schema; dbrest_anon_role a; server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; } }`,
     says: [
-      'GW608 "dbrest_schemas" serves "pg_catalog", a schema of the system',
-      'GW608 "dbrest_schemas" serves "information_schema", a schema of the system',
+      'GW608 "dbrest_schemas" serves the system schema "pg_catalog"',
+      'GW608 "dbrest_schemas" serves the system schema "information_schema"',
     ],
   },
   {
@@ -221,20 +221,20 @@ const places: readonly GroupCase[] = [
     conf: `dbrest_schemas a; dbrest_anon_role b; dbrest_batch on; server { listen 127.0.0.1:80; location /a/ { dbrest_pass embedded; }
       location = /b { dbrest_pass embedded; dbrest_mcp on; } location ~ c { dbrest_pass embedded; dbrest_batch on; } }`,
     says: [
-      'GW625 "dbrest_mcp" has no effect: only a prefix location has paths below it',
-      'GW625 "dbrest_batch" has no effect: only a prefix location has paths below it',
+      'GW625 "dbrest_mcp" has no effect: only prefix locations have paths below them',
+      'GW625 "dbrest_batch" has no effect: only prefix locations have paths below them',
     ],
   },
   {
     it: 'rows that are to be followed where functions alone are served',
     conf: `dbrest_schemas a; dbrest_anon_role b; server { listen 127.0.0.1:80; location /rpc/ { dbrest_pass embedded; dbrest_live on; } }`,
-    says: ['GW625 "dbrest_live" has no effect: the location serves functions alone'],
+    says: ['GW625 "dbrest_live" has no effect: the location only serves functions'],
   },
   {
     it: 'batches, tools and streams without a database',
     conf: `server { listen 127.0.0.1:80; location /a/ { dbrest_batch on; dbrest_mcp on; dbrest_live on; dbrest_listen a; } }`,
     says: ['dbrest_batch', 'dbrest_mcp', 'dbrest_live', 'dbrest_listen'].map(
-      (name) => `GW624 "${name}" has no effect: it holds in no location with "dbrest_pass"`,
+      (name) => `GW624 "${name}" has no effect: it applies to no location with "dbrest_pass"`,
     ),
   },
   {
@@ -244,7 +244,7 @@ const places: readonly GroupCase[] = [
         location = /b { dbrest_pass embedded; dbrest_jwt_secret \${file:secret}; } }
       server { listen 127.0.0.1:80; location = /c { dbrest_pass embedded; dbrest_anon_role anon; } }`,
     secret: 'kD9vQ2mXz7LwB4nRt8YpJ5sHc3FgUa6E',
-    says: ['GW627 strangers may follow all notifications of "a", "b"'],
+    says: ['GW627 anyone can follow all notifications of "a", "b"'],
   },
   {
     it: 'a timeout of an hour, and one of five minutes',

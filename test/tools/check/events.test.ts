@@ -11,7 +11,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'any client may publish',
     conf: open(ring()),
-    says: ['GW801 "worker_events_api" lets everybody publish'],
+    says: ['GW801 "worker_events_api" lets anyone publish'],
   },
   {
     it: 'clients with the key may publish',
@@ -23,7 +23,7 @@ const cases: readonly GroupCase[] = [
     it: 'a key of 15 bytes is too short',
     conf: open(ring('worker_events_publish_key ${file:secret};')),
     secret: '0123456789abcde',
-    says: ['GW803 "worker_events_publish_key" has 15 bytes, it needs at least 16'],
+    says: ['GW803 "worker_events_publish_key" has 15 bytes, but needs at least 16'],
   },
   { it: 'a key of variables is not judged', conf: open(ring('worker_events_publish_key $arg_x;')), says: [] },
   { it: 'only POST is limited', conf: open(ring('limit_except GET { deny all; }')), says: [] },
@@ -35,7 +35,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'the key in a redirect',
     conf: `${here(ring('worker_events_publish_key $arg_x;'))} server { listen 127.0.0.1:81; location / { return 302 /a?n=1&key=1; } }`,
-    says: ['GW802 "return" writes the key for publishing into an address'],
+    says: ['GW802 "return" writes the key for publishing into a URL'],
   },
   {
     it: 'neither zone nor channel',
@@ -54,7 +54,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'the console, open',
     conf: open('control_console on;'),
-    says: ['GW811 "control_console" can be called by everybody'],
+    says: ['GW811 "control_console" can be called by anyone'],
   },
   { it: 'metrics are another rule', conf: open('control_api metrics;'), says: [] },
   {

@@ -38,7 +38,7 @@ testRule('fastcgi-path-info', [
   {
     it: 'finds a test of the whole path',
     text: php(`fastcgi_split_path_info ^(.+?\\.php)(/.*)$; try_files $uri =404; ${SCRIPT}`, '\\.php(/|$)'),
-    says: ['"try_files $uri" tests the whole path, so every path behind a script is a 404'],
+    says: ['"try_files $uri" tests the whole path, so every path after a script gets 404'],
   },
   {
     it: 'accepts it where no path goes on',

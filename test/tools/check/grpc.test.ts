@@ -1,7 +1,7 @@
 import { testRule } from './findings-in.ts';
 
 const CALLS = 'location / { grpc_pass 127.0.0.1:50051; }';
-const UNREACHABLE = 'clients of gRPC cannot call it: the server speaks HTTP/1.1 only';
+const UNREACHABLE = 'gRPC clients cannot use it: the server only supports HTTP/1.1';
 
 testRule('grpc-without-http2', [
   { it: 'finds a server with HTTP/1.1 alone', text: CALLS, says: [UNREACHABLE] },

@@ -4,15 +4,15 @@ const open = (inside: string, location = '/v/'): string =>
   `server { listen 80; location ${location} { kv_pass 127.0.0.1:6379; ${inside} } }`;
 const here = (inside: string): string => `server { listen 127.0.0.1:80; location /v/ { ${inside} } }`;
 
-const ANY = 'GW704 everybody chooses any key of the store';
-const EMPTY = (name: string): string => `GW707 "$${name}" may be empty: such requests share one key`;
+const ANY = 'GW704 clients can choose any key of the store';
+const EMPTY = (name: string): string => `GW707 "$${name}" may be empty: all such requests share one key`;
 const REMOTE = 'GW705 "kv_pass" reaches another machine without';
 
 const cases: readonly GroupCase[] = [
   ...['set', 'del', 'incr', 'decr', 'expire', 'hset', 'hdel'].map((command) => ({
     it: `any client may ${command}`,
     conf: open(`kv_command ${command};`),
-    says: [`GW701 "kv_command ${command}" can be called by everybody`],
+    says: [`GW701 "kv_command ${command}" can be called by anyone`],
   })),
   ...['get', 'exists', 'ttl', 'strlen', 'hget', 'ping'].map((command) => ({
     it: `any client may ${command} below a path`,
@@ -22,7 +22,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'del handles DELETE too',
     conf: open('kv_command del; limit_except DELETE { deny all; }'),
-    says: ['GW701 "kv_command del" can be called by everybody'],
+    says: ['GW701 "kv_command del" can be called by anyone'],
   },
   { it: 'del without either', conf: open('kv_command del; limit_except GET { deny all; }'), says: [] },
   {
@@ -45,7 +45,7 @@ const cases: readonly GroupCase[] = [
   {
     it: 'mget reads any keys that a request names',
     conf: open('kv_command mget;'),
-    says: ['GW704 "kv_command mget" gives everybody whichever keys a request names'],
+    says: ['GW704 "kv_command mget" lets clients read any keys of the store'],
   },
   { it: 'ping takes no key', conf: open('kv_command ping;', '/'), says: [] },
   { it: 'no client from outside chooses', conf: here('kv_pass 127.0.0.1:1; kv_key $arg_key;'), says: [] },

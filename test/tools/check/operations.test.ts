@@ -45,12 +45,12 @@ const cases: readonly GroupCase[] = [
   {
     it: 'a limit beside a cluster',
     conf: limitIn(CLUSTER),
-    says: ['GW958 each gateway counts zone "z" for itself'],
+    says: ['GW958 each gateway counts zone "z" separately'],
   },
   {
     it: 'a rate of nginz beside a cluster',
     conf: `${CLUSTER} server { listen 127.0.0.1:8081; location / { ratelimit_rate 10; return 204; } }`,
-    says: ['GW958 each gateway counts "ratelimit_rate" for itself'],
+    says: ['GW958 each gateway counts "ratelimit_rate" separately'],
   },
   { it: 'a limit of the only cluster', conf: limitIn(CLUSTER, 'sync'), says: [] },
   { it: 'a limit that nothing uses', conf: limitIn(CLUSTER, '', 'return 204;'), says: [] },

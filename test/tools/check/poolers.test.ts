@@ -11,9 +11,9 @@ const cachedAt = (address: string, directives = ''): string =>
    server { listen 127.0.0.1:8080; ${at(address, `dbrest_cache rows; ${directives}`)} }`;
 
 const unheard = (directive: string, name: string, loss = 'its streams get 503 (DBREST124)'): string =>
-  `"${directive}" relies on notifications, which ${name} does not pass on: ${loss}`;
+  `"${directive}" needs notifications, which ${name} does not forward: ${loss}`;
 const perhapsUnheard = (directive: string, loss = 'its streams get 503 (DBREST124)'): string =>
-  `"${directive}" relies on notifications, and port 6432 is usually that of a pooler: unless it keeps sessions, ${loss}`;
+  `"${directive}" needs notifications, but port 6432 is usually the port of a pooler: unless it keeps sessions, ${loss}`;
 
 const notifications: readonly RuleCase[] = [
   {
@@ -95,7 +95,7 @@ const statements: readonly RuleCase[] = [
     it: 'says of a port no more than it tells',
     text: at('pgbouncer:6432', ON),
     says: [
-      '"dbrest_prepared_statements on" needs a pooler that knows prepared statements, and port 6432 is usually that of a pooler',
+      '"dbrest_prepared_statements on" needs a pooler that supports prepared statements, and port 6432 is usually the port of a pooler',
     ],
   },
 ];
@@ -116,7 +116,7 @@ const stores: readonly RuleCase[] = [
     it: 'says of a port no more than it tells',
     in: 'http',
     text: store('127.0.0.1:6432'),
-    says: [unfit('port 6432 is usually that of a pooler, which')],
+    says: [unfit('port 6432 is usually the port of a pooler, which')],
   },
   { it: 'lets a server be', in: 'http', text: store('db.example.com') },
   {

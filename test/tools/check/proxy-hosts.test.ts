@@ -3,7 +3,7 @@ import { testRule } from './findings-in.ts';
 const inHttp = { in: 'http' } as const;
 const inLocation = { in: 'location' } as const;
 const asked = (host: string): string =>
-  `"proxy_pass" has to look up "${host}" for each request: no "resolver" is defined`;
+  `"proxy_pass" has to look up "${host}" for each request, but there is no "resolver"`;
 const GROUP = 'upstream app { server 127.0.0.1:1; keepalive 4; }';
 
 testRule('missing-resolver', [
@@ -89,18 +89,18 @@ testRule('static-dns', [
     it: 'finds servers of a group',
     ...inHttp,
     text: 'upstream app { server a.internal:81; server 10.0.0.1; server unix:/a; server b.internal down; }',
-    says: ['"a.internal" is looked up once, at the start'],
+    says: ['"a.internal" is looked up only once, at the start'],
   },
   {
     it: 'does not print a value of the environment',
     ...inLocation,
     text: 'proxy_pass http://${env:NOT_SET:-a.internal}:81;',
-    says: ['"http://${env:NOT_SET:-a.internal}:81" is looked up once, at the start'],
+    says: ['"http://${env:NOT_SET:-a.internal}:81" is looked up only once, at the start'],
   },
   {
     it: 'names a host once',
     text: 'location /a/ { proxy_pass http://a.internal:81; }\nlocation /b/ { proxy_pass http://a.internal:82; }',
-    says: ['"a.internal" is looked up once, at the start'],
+    says: ['"a.internal" is looked up only once, at the start'],
   },
   { it: 'accepts this machine', ...inLocation, text: 'proxy_pass http://localhost:81;' },
   {

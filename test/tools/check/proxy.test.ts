@@ -36,7 +36,7 @@ testRule('host-spoofing', [
     it: 'sends the checked host instead',
     ...inLocation,
     text: 'proxy_set_header host "${http_host}";',
-    says: ['"Host ${http_host}" passes on what the client wrote'],
+    says: ['"Host ${http_host}" passes on what the client sent'],
     fixed: 'proxy_set_header host "$host";',
   },
   { it: 'accepts another header', ...inLocation, text: 'proxy_set_header X-Forwarded-Host $http_host;' },
@@ -72,13 +72,13 @@ testRule('proxy-uri-normalized', [
   {
     it: 'removes the URI',
     text: 'location / { proxy_pass http://127.0.0.1:1/; }',
-    says: ['"/" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
+    says: ['"/" in "proxy_pass" does not change the path, but decodes it: "%2F" arrives as "/"'],
     fixed: 'location / { proxy_pass http://127.0.0.1:1; }',
   },
   {
     it: 'keeps quotes',
     text: 'location /a { proxy_pass "http://127.0.0.1:1/a"; }',
-    says: ['"/a" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"'],
+    says: ['"/a" in "proxy_pass" does not change the path, but decodes it: "%2F" arrives as "/"'],
     fixed: 'location /a { proxy_pass "http://127.0.0.1:1"; }',
   },
   { it: 'accepts a URI that changes the path', text: 'location /a/ { proxy_pass http://127.0.0.1:1/; }' },
@@ -108,7 +108,7 @@ testRule('keepalive-headers', [
     it: 'finds a header that closes',
     ...inHttp,
     text: server('proxy_set_header Connection close;'),
-    says: ['"Connection close" ends each connection to the upstream'],
+    says: ['"Connection close" closes the connection to the upstream after each request'],
     fixed: server('proxy_set_header Connection "";'),
   },
   {

@@ -59,7 +59,7 @@ for (const { it, conf, loops } of CASES) {
     const text = `http {\nserver {\nlisten 8080;\n${conf}\n}\n}\n`;
     const files = { confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw' };
     const found = (await check(load({ ...files, text }))).filter(({ rule }) => rule === 'GW213');
-    const message = `"rewrite" runs in a circle for "${loops}": after 10 rounds the response is 500`;
+    const message = `"rewrite" runs in a loop for "${loops}": after 10 rounds the response is 500`;
     expect(found.map((finding) => finding.message)).toEqual(loops === undefined ? [] : [message]);
   });
 }

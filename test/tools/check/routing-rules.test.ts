@@ -62,7 +62,7 @@ const CASES: readonly {
     rule: 'no-default-server',
     it: 'reports a server once, whatever it listens on',
     conf: 'server { listen 80; listen [::]:80; server_name a; }\nserver { listen 80; listen [::]:80; server_name b; }',
-    says: ['2 servers share 0.0.0.0:80 and none is "default_server"'],
+    says: ['2 servers share 0.0.0.0:80, but none is "default_server"'],
   },
   {
     rule: 'no-default-server',
@@ -119,7 +119,7 @@ const CASES: readonly {
     rule: 'map-no-default',
     it: 'finds a use in a nested location',
     conf: 'http { map $host $to { a b; } server { location / { location /a { proxy_pass http://$to; } } } }',
-    says: ['map "$to" has no default: it is empty for all other values'],
+    says: ['map "$to" has no default: the variable is empty for all other values'],
   },
   {
     rule: 'try-files-proxy',
@@ -183,7 +183,7 @@ test('listen-conflict reports a server that speaks plain HTTP on a socket for TL
   const first = `server { listen 8443 ssl; server_name a; ${own} }`;
   const plain = `${first}\nserver { listen 8443; server_name b; }`;
   const [found, ...others] = problemsIn(plain, 'listen-conflict');
-  expect(found?.message).toBe('"listen" without "ssl" on 0.0.0.0:8443, which speaks TLS');
+  expect(found?.message).toBe('"listen" without "ssl" on 0.0.0.0:8443, which uses TLS');
   expect(others).toEqual([]);
   expect(problemsIn(`${first}\nserver { listen 8443; server_name b; ${own} }`, 'listen-conflict')).toEqual(
     [],

@@ -9,7 +9,7 @@ testRule('dotfiles-served', [
     ...inHttp,
     files: { 'site/.git/config': '', 'site/.env': '' },
     text: 'server {\n    listen 80;\n    root site;\n}',
-    says: ['".git" and ".env" below this root can be fetched by everybody'],
+    says: ['".git" and ".env" below this root can be downloaded by anyone'],
     fixed: 'server {\n    listen 80;\n    root site;\n    location ~ /\\.(?!well-known/) { return 404; }\n}',
   },
   {
@@ -17,7 +17,7 @@ testRule('dotfiles-served', [
     ...inHttp,
     files: { 'site/.git/config': '', 'site/.env': '' },
     text: 'server { listen 80; root site; location ~ /\\.git { deny all; } }',
-    says: ['".env" below this root can be fetched by everybody'],
+    says: ['".env" below this root can be downloaded by anyone'],
   },
   {
     it: 'accepts a root that nothing is served from',
@@ -38,7 +38,7 @@ testRule('internal-leak', [
   {
     it: 'mends a location of mirrored requests',
     text: 'mirror /copy;\nlocation /copy {\n    proxy_pass http://127.0.0.1:1;\n}',
-    says: ['location "/copy" answers "mirror" and everybody else: add "internal"'],
+    says: ['location "/copy" is for "mirror", but any client can request it: add "internal"'],
     fixed: 'mirror /copy;\nlocation /copy {\n    internal;\n    proxy_pass http://127.0.0.1:1;\n}',
   },
   { it: 'accepts a fixed response', text: 'auth_request /a;\nlocation = /a { return 204; }' },
@@ -50,7 +50,7 @@ testRule('auth-plain-http', [
     it: 'finds a server without a listen',
     ...inHttp,
     text: 'server { location / { auth_basic x; auth_basic_user_file f; } }',
-    says: ['"auth_basic" asks for secrets over plain HTTP'],
+    says: ['"auth_basic" requires credentials over plain HTTP'],
   },
   {
     it: 'accepts what comes through a proxy',
@@ -69,13 +69,13 @@ testRule('secret-in-clear', [
     it: 'finds what rows call a secret',
     ...inLocation,
     text: 'secure_link $arg_hash;\nsecure_link_md5 "$uri hidden";',
-    says: ['"secure_link_md5" has its secret in the configuration'],
+    says: ['"secure_link_md5" has a secret that is written in the configuration'],
   },
   {
     it: 'finds a password in a URL',
     ...inLocation,
     text: 'dbrest_pass postgres://web:hidden@127.0.0.1/shop;\ndbrest_schemas api;\ndbrest_anon_role anon;',
-    says: ['"dbrest_pass" has its secret in the configuration'],
+    says: ['"dbrest_pass" has a secret that is written in the configuration'],
   },
   {
     it: 'accepts a default of the environment',
@@ -99,8 +99,8 @@ testRule('realip-any', [
     it: 'finds both families and halves',
     text: 'set_real_ip_from ::/0;\nset_real_ip_from 128.0.0.0/1;',
     says: [
-      '"set_real_ip_from ::/0" lets clients forge their address',
-      '"set_real_ip_from 128.0.0.0/1" lets clients forge their address',
+      '"set_real_ip_from ::/0" lets any client forge its address',
+      '"set_real_ip_from 128.0.0.0/1" lets any client forge its address',
     ],
   },
   { it: 'accepts proxies', text: 'set_real_ip_from unix:;\nset_real_ip_from 2001:db8::/32;' },
@@ -111,7 +111,7 @@ testRule('limit-key-forgeable', [
     it: 'finds a header in a longer key',
     ...inHttp,
     text: 'limit_conn_zone $binary_remote_addr$http_user_agent zone=a:1m;',
-    says: ['"$http_user_agent" in the key of "limit_conn_zone" is what the client says'],
+    says: ['"$http_user_agent" in the key of "limit_conn_zone" can be chosen by the client'],
   },
   {
     it: 'accepts a key of an account',
@@ -149,7 +149,7 @@ testRule('nginx-cve-pattern', [
   {
     it: 'finds captures that hold each other in a redirect',
     text: 'rewrite ^/((a|b)/.*)$ /$1/$2 permanent;',
-    says: ['nginx before 1.30.2 overruns memory here (CVE-2026-9256); gw does not'],
+    says: ['nginx before 1.30.2 overflows a buffer here (CVE-2026-9256); gw does not'],
   },
   { it: 'accepts a rewrite that ends the round', text: 'rewrite ^/(a)$ /b?c=$1 last;\nset $d $1;' },
   { it: 'accepts a rewrite that nothing follows', text: 'rewrite ^/(a)$ /b?c=$1;' },

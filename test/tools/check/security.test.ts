@@ -24,12 +24,12 @@ testRule('alias-traversal', [
   {
     it: 'finds a regex whose rest begins anywhere',
     text: 'location ~ ^/img(.*)$ { alias /srv/img/$1; }',
-    says: ['alias "/srv/img/$1" also serves the folder above: $1 can begin with "../"'],
+    says: ['alias "/srv/img/$1" also serves the directory above: $1 can begin with "../"'],
   },
   {
     it: 'finds a regex with a named rest',
     text: 'location ~ ^/img(?<rest>.+)$ { alias /srv/img/$rest; }',
-    says: ['alias "/srv/img/$rest" also serves the folder above: $rest can begin with "../"'],
+    says: ['alias "/srv/img/$rest" also serves the directory above: $rest can begin with "../"'],
   },
   { it: 'accepts a rest behind a slash', text: 'location ~ ^/img/(.*)$ { alias /srv/img/$1; }' },
   { it: 'accepts a narrow rest', text: 'location ~ ^/img([a-z]+)$ { alias /srv/img/$1; }' },
@@ -42,28 +42,25 @@ testRule('root-exposure', [
   {
     it: 'finds a directory of the system, slash or not',
     text: 'root /etc/;',
-    says: ['"root /etc/" serves the directory "/etc" of the system'],
+    says: ['"root /etc/" serves the system directory "/etc"'],
   },
   {
     it: 'finds what a prefix leads to',
     text: 'location /etc/ { root /; }',
-    says: ['"root /" serves the directory "/etc" of the system'],
+    says: ['"root /" serves the system directory "/etc"'],
   },
   {
     it: 'finds an alias',
     text: 'location /keys/ { alias /etc/ssl/private/; }',
     says: [
-      '"root /etc/ssl/private/" serves the directory "/etc/ssl/private" of the system'.replace(
-        'root',
-        'alias',
-      ),
+      '"root /etc/ssl/private/" serves the system directory "/etc/ssl/private"'.replace('root', 'alias'),
     ],
   },
   { it: 'accepts a prefix that leads to a site', text: 'location /srv/www/ { root /; }' },
   {
     it: 'finds what a regex leads to',
     text: 'location ~ ^/etc/ { root /; }\nlocation ~ \\.js$ { root /; }',
-    says: ['"root /" serves the directory "/etc" of the system', '"root /" serves the whole file system'],
+    says: ['"root /" serves the system directory "/etc"', '"root /" serves the whole file system'],
   },
   { it: 'accepts a regex that leads to a site', text: 'location ~* ^/image/.*\\.png$ { root /; }' },
   {
@@ -127,7 +124,7 @@ testRule('header-content-type', [
     it: 'offers default_type',
     ...inLocation,
     text: 'add_header Content-Type "text/plain; charset=utf-8";\nreturn 200 ok;',
-    says: ['"add_header Content-Type" adds a second Content-Type to that of the response'],
+    says: ['"add_header Content-Type" adds a second Content-Type to the response'],
     fixed: 'default_type "text/plain; charset=utf-8";\nreturn 200 ok;',
   },
   {
@@ -169,7 +166,7 @@ testRule('return-bypasses-acl', [
     it: 'finds a redirect beside a password',
     ...inLocation,
     text: 'auth_basic staff;\nauth_basic_user_file f;\nreturn 301 /staff;',
-    says: ['"return" runs before "auth_basic": everybody gets the response'],
+    says: ['"return" runs before "auth_basic": anyone gets the response'],
   },
   { it: 'accepts a refusal', ...inLocation, text: 'deny all;\nreturn 403;' },
   { it: 'accepts the list of another level', text: 'deny all;\nlocation /health { return 200 ok; }' },

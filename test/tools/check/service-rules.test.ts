@@ -8,14 +8,14 @@ const cases: readonly RuleCase[] = [
   {
     it: 'names the limit of the location and locations below it',
     text: api('dbrest_mcp on; limit_except GET POST { deny all; }', SALARIES),
-    says: ['each call of a tool has to pass "limit_except GET POST", "location /api/salaries"'],
+    says: ['each call of a tool is also subject to "limit_except GET POST", "location /api/salaries"'],
   },
   {
     it: 'speaks of batches, which may be set around the location, and of tools',
     text: `dbrest_batch on; ${api('dbrest_mcp write; location = /api/secrets { auth_request /login; }')}`,
     says: [
-      'each item of a batch has to pass "location = /api/secrets"',
-      'each call of a tool has to pass "location = /api/secrets"',
+      'each item of a batch is also subject to "location = /api/secrets"',
+      'each call of a tool is also subject to "location = /api/secrets"',
     ],
   },
   { it: 'says nothing without tools and batches', text: api('', SALARIES) },

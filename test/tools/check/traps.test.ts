@@ -5,15 +5,15 @@ testRule('server-name-no-host', [
     it: 'finds a pattern',
     in: 'http',
     text: 'server { listen 8080; server_name ~^(.+)$; location / { rewrite ^ $scheme://$server_name/a permanent; } }',
-    says: ['"$server_name" is "~^(.+)$" here, which is no host to redirect to'],
+    says: ['"$server_name" is "~^(.+)$" here, which is not a host'],
   },
   {
     it: 'finds a wildcard, and no name',
     in: 'http',
     text: 'server { listen 8080; server_name *.example.com; return 301 https://$server_name/; }\nserver { listen 8081; return 301 https://$server_name/; }',
     says: [
-      '"$server_name" is "*.example.com" here, which is no host to redirect to',
-      '"$server_name" is "" here, which is no host to redirect to',
+      '"$server_name" is "*.example.com" here, which is not a host',
+      '"$server_name" is "" here, which is not a host',
     ],
   },
   {
@@ -43,8 +43,8 @@ testRule('geo-literal', [
     in: 'http',
     text: 'geo $a { ranges; default $host; 10.0.0.0-10.0.0.9 x; 10.1.0.0-10.1.0.9 $uri; }',
     says: [
-      '"$host" in "geo" is a text, the same for all clients',
-      '"$uri" in "geo" is a text, the same for all clients',
+      '"$host" in "geo" is plain text, the same for all clients',
+      '"$uri" in "geo" is plain text, the same for all clients',
     ],
   },
   { it: 'accepts a dollar of its own', in: 'http', text: 'geo $a { default 5$; }' },
@@ -69,7 +69,7 @@ testRule('log-name-chosen', [
     it: 'finds a log of all servers',
     in: 'http',
     text: `${LOG} server { listen 8080; server_name a.example; return 204; }`,
-    says: ['clients choose the name of this log by "$host"'],
+    says: ['clients can choose the name of this log by "$host"'],
   },
   {
     it: 'accepts a server that is not the default one',
@@ -79,7 +79,7 @@ testRule('log-name-chosen', [
   {
     it: 'finds an argument wherever it stands',
     text: 'location / { access_log logs/$arg_name; }',
-    says: ['clients choose the name of this log by "$arg_name"'],
+    says: ['clients can choose the name of this log by "$arg_name"'],
   },
   { it: 'accepts a condition', text: 'access_log logs/$arg_name combined if=$cookie_a;' },
 ]);
@@ -110,7 +110,7 @@ testRule('redirect-port', [
     it: 'finds a rewrite',
     in: 'http',
     text: 'server { listen 8080 engine=node; set_real_ip_from 10.0.0.1; rewrite ^/old /new permanent; }',
-    says: ['the redirect names port 8080, which may not be the port of the proxy in front'],
+    says: ['the redirect contains port 8080, which may not be the port of the proxy'],
   },
   {
     it: 'accepts whole URLs, the usual ports, and servers behind nobody',
@@ -127,7 +127,7 @@ testRule('capture-replaced', [
     it: 'finds a capture behind the map in the same value, and none before it',
     in: 'http',
     text: 'map $uri $m { ~x y; }\nserver { listen 8080; location ~ ^/(a)/(b) { set $k $1$m; return 200 "$1 ${m}/$2"; } }',
-    says: ['"$2" is what "$m" has matched, if one of its patterns does'],
+    says: ['"$2" is a group of the "map" of "$m" if one of its patterns matches'],
   },
   {
     it: 'accepts a map of plain texts',
@@ -140,7 +140,7 @@ testRule('return-below-access', [
   {
     it: 'finds a text below a list of addresses',
     text: 'allow 10.0.0.0/8;\ndeny all;\nlocation = /a { return 200 "for us"; }',
-    says: ['"return" runs before the "deny" that holds here: everybody gets the response'],
+    says: ['"return" runs before the "deny" that holds here: anyone gets the response'],
   },
   {
     it: 'accepts redirects, refusals and an opened location',

@@ -22,7 +22,7 @@ const blocks: readonly GroupCase[] = [
   {
     it: 'a header that binds to the only server',
     conf: app('server unix:/run/app.sock; upstream_balancer_sticky_header X-User;'),
-    says: ['GW942 "upstream_balancer_sticky_header" has no effect with one server'],
+    says: ['GW942 "upstream_balancer_sticky_header" has no effect with only one server'],
   },
   {
     it: 'a name may have several addresses',
@@ -66,8 +66,7 @@ testGroup('GW94', blocks);
 
 const managed = app(`${TWO} dynamic_upstreams_managed;`);
 const fixed = app(TWO);
-const temporary = (directory: string): string =>
-  `GW956 what is in "${directory}" does not outlive a start of the machine`;
+const temporary = (directory: string): string => `GW956 files in "${directory}" do not survive a reboot`;
 
 const groups: readonly GroupCase[] = [
   {
@@ -109,7 +108,7 @@ const groups: readonly GroupCase[] = [
       api('dynamic_upstreams_source redis; dynamic_upstreams_redis 127.0.0.1:6379 a;'),
       api('dynamic_upstreams_source redis; dynamic_upstreams_redis 127.0.0.1:6379 b;').replace('/app', '/b'),
     )}`,
-    says: ['GW954 upstream "app" has another source already'],
+    says: ['GW954 upstream "app" already has another source'],
   },
   {
     it: 'one journal under two names',
@@ -117,7 +116,7 @@ const groups: readonly GroupCase[] = [
       api('dynamic_upstreams_journal state/a.json;'),
       api('dynamic_upstreams_journal state/../state/a.json;', 'b'),
     )}`,
-    says: ['GW955 "state/../state/a.json" is the journal of upstream "app" too'],
+    says: ['GW955 "state/../state/a.json" is also the journal of upstream "app"'],
   },
   {
     it: 'a journal in shared memory',

@@ -8,8 +8,8 @@ const dbrestPlainRemote: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-plain-remote',
   severity: 'warning',
   summary: 'a database on another machine whose certificate is not verified',
-  why: 'Anyone in between can read the traffic, including the password; without "verify-full" any certificate is accepted.',
-  fix: 'Add sslmode=verify-full, and sslrootcert with the authority of the certificate.',
+  why: 'Without "verify-full", any certificate is accepted, so anyone on the network path can read the traffic, including the password.',
+  fix: 'Add "sslmode=verify-full", and "sslrootcert" with the authority of the certificate.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@db.example.com/app; dbrest_schemas api; dbrest_anon_role anon; }',
   },
@@ -38,9 +38,9 @@ const dbrestPool: ModuleRule<DbrestConfig> = {
   id: 'GW612',
   slug: 'dbrest-pool',
   severity: 'warning',
-  summary: 'more connections than a database takes as installed',
-  why: 'Each worker has its own pool: under load the database refuses further connections, for all of its clients.',
-  fix: 'Set dbrest_pool_size so that workers × pool stays below max_connections, or raise that.',
+  summary: 'more connections than the default limit of PostgreSQL',
+  why: 'Each worker has its own pool. Under load, the database refuses further connections, also those of other clients.',
+  fix: 'Set "dbrest_pool_size" so that workers × pool stays below "max_connections", or raise that limit.',
   bad: {
     in: 'main',
     text: `worker_processes 16;
@@ -64,7 +64,7 @@ http { dbrest_pool_size 4; server { listen 127.0.0.1:8080;
       if (connections <= USUAL_CONNECTIONS) continue;
       yield {
         at: config.nodesIn(block, 'poolSize')[0] ?? node,
-        message: `workers × pool (${workerProcesses} × ${size} = ${connections}) is more than a PostgreSQL takes as installed (${USUAL_CONNECTIONS})`,
+        message: `workers × pool (${workerProcesses} × ${size} = ${connections}) exceeds the default limit of PostgreSQL (${USUAL_CONNECTIONS})`,
         hint: `set "dbrest_pool_size" to ${Math.max(1, Math.floor(USUAL_CONNECTIONS / workerProcesses))} or less, or raise max_connections`,
       };
     }
@@ -95,9 +95,9 @@ const dbrestPoolOverridden: ModuleRule<DbrestConfig> = {
   id: 'GW619',
   slug: 'dbrest-pool-overridden',
   severity: 'warning',
-  summary: 'a pool size that a larger one for the same database overrides',
-  why: 'Locations with the same database share one pool, and the largest number counts: the smaller one limits nothing.',
-  fix: 'Give all locations of a database the same dbrest_pool_size, best one level up. A location that must not take all connections needs a login of its own, or a limit_conn.',
+  summary: 'a pool size that has no effect because of a larger one',
+  why: 'Locations with the same database share one pool of the largest size.',
+  fix: 'Set "dbrest_pool_size" for all locations of a database, preferably one level up. A location that must not use all connections needs a login of its own or "limit_conn".',
   bad: {
     text: `location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; dbrest_anon_role anon; dbrest_pool_size 8; }
 location /reports/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas reports; dbrest_anon_role anon; dbrest_pool_size 2; }`,
@@ -131,8 +131,8 @@ const dbrestNoTimeout: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-no-timeout',
   severity: 'info',
   summary: 'a statement timeout so long that it has no effect',
-  why: 'A request keeps its connection and its locks for that long: as many slow requests as the pool has connections block all others.',
-  fix: 'Set dbrest_timeout to what a client waits for; give long jobs a location of their own.',
+  why: 'A request keeps its connection and its locks for that long: a few slow requests can use up the pool and block all others.',
+  fix: 'Set "dbrest_timeout" to the time that clients wait. Give long jobs a location of their own.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_timeout 1h; }',
   },
@@ -156,7 +156,7 @@ const dbrestDsn: ModuleRule<DbrestConfig> = {
   severity: 'error',
   summary: 'a connection string that cannot be read',
   why: 'The configuration does not load.',
-  fix: 'Write keywords as libpq takes them ("host=… dbname=…"), or a URI: postgresql://user@host/dbname.',
+  fix: 'Write keywords as for libpq ("host=… dbname=…"), or a URI ("postgresql://user@host/dbname").',
   bad: {
     text: 'location /api/ { dbrest_pass "host=localhost prot=5432"; dbrest_schemas api; dbrest_anon_role anon; }',
   },
@@ -189,7 +189,7 @@ const dbrestEmbedUnindexed: ModuleRule<DbrestConfig> = {
   severity: 'info',
   live: true,
   summary: 'a foreign key that no index supports',
-  why: 'A request that embeds along it reads the whole table, once for each row.',
+  why: 'A request that embeds rows by this key reads the whole table once for each row.',
   fix: 'Create an index on the columns of the foreign key.',
   bad: {
     text: `# orders.client_id references clients, without an index
@@ -207,8 +207,8 @@ const databaseUnreachable: ModuleRule<DbrestConfig> = {
   severity: 'error',
   live: true,
   summary: 'a database that cannot be reached',
-  why: 'The gateway starts, but its location responds with 503 until the database is available.',
-  fix: 'Make sure that it runs, that address and login are right, and that pg_hba.conf admits the gateway.',
+  why: 'The gateway starts, but the location responds with 503 until the database is available.',
+  fix: 'Check that the database runs, that address and login are right, and that pg_hba.conf allows the gateway.',
   bad: {
     text: `# nothing listens there
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
@@ -224,9 +224,9 @@ const dbrestEmbeddedUnasked: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-embedded-unasked',
   severity: 'info',
   live: true,
-  summary: 'an embedded database that is not there yet, and so was not asked',
-  why: 'What only the database knows, such as missing schemas or tables without row security, has not been looked at.',
-  fix: 'Start the gateway once, which makes the database, and check again.',
+  summary: 'an embedded database that does not exist yet, and so was not checked',
+  why: 'Faults that only the database shows, such as missing schemas or tables without row security, were not looked for.',
+  fix: 'Start the gateway once, which creates the database, and check again.',
   bad: {
     text: `# the gateway has not been started yet
 location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }`,

@@ -46,9 +46,9 @@ const poolerNotifications: ModuleRule<DbrestConfig> = {
   id: 'GW629',
   slug: 'dbrest-pooler-notifications',
   severity: 'warning',
-  summary: 'what relies on notifications, by way of a pooler that passes on none',
-  why: 'Such a pooler gives a session to another client after each transaction: streams of "dbrest_listen" and "dbrest_live" get 503, and a cache that hears of writes stores nothing. A port alone does not tell how a pooler works, so this is only an info.',
-  fix: 'Give the location a connection string of the server itself, or of a pooler that keeps sessions. Requests for rows may stay behind the pooler, in a location of their own.',
+  summary: 'a directive that needs notifications, with a pooler that does not forward them',
+  why: 'Such a pooler gives a session to another client after each transaction, so notifications are lost: streams of "dbrest_listen" and "dbrest_live" get 503, and a cache that needs notifications of writes stores nothing. If only the port suggests a pooler, the finding is an info.',
+  fix: 'Connect the location to the server itself, or to a pooler that keeps sessions. Requests for rows can use the pooler in a location of their own.',
   bad: { text: location(NEON, 'dbrest_live on;') },
   good: { text: location(NEON.replace('-pooler', ''), 'dbrest_live on;') },
   *check(config): Iterable<Problem> {
@@ -69,11 +69,11 @@ interface Unheard extends Pick<Problem, 'at'> {
 
 function unheard(directive: string, { at, pooler, loss, otherwise }: Unheard): Problem {
   if (pooler.certainty === 'name') {
-    const message = `"${directive}" relies on notifications, which ${pooler.name} does not pass on: ${loss}`;
+    const message = `"${directive}" needs notifications, which ${pooler.name} does not forward: ${loss}`;
     return { at, message, hint: `connect to the server itself${otherwise}` };
   }
-  const message = `"${directive}" relies on notifications, and ${pooler.name} is usually that of a pooler: unless it keeps sessions, ${loss}`;
-  const hint = `connect to the server itself, let the pooler keep sessions (pool_mode session)${otherwise}`;
+  const message = `"${directive}" needs notifications, but ${pooler.name} is usually the port of a pooler: unless it keeps sessions, ${loss}`;
+  const hint = `connect to the server itself, make the pooler keep sessions (pool_mode session)${otherwise}`;
   return { at, severity: 'info', message, hint };
 }
 
@@ -81,9 +81,9 @@ const poolerStatements: ModuleRule<DbrestConfig> = {
   id: 'GW630',
   slug: 'dbrest-pooler-statements',
   severity: 'warning',
-  summary: 'prepared statements by way of a pooler that does not know them',
-  why: 'A session does not know what was prepared in another one, so that each such statement takes one more round trip. Amazon RDS Proxy reserves a session for each client that prepares one. A port alone does not tell whether a pooler knows them, so this is only an info.',
-  fix: 'Leave "dbrest_prepared_statements" at "auto", which prepares none behind a pooler.',
+  summary: 'prepared statements with a pooler that does not support them',
+  why: 'A statement that was prepared in one session is unknown in others, so it often takes another round trip. Amazon RDS Proxy reserves a session for each client that prepares statements. If only the port suggests a pooler, the finding is an info.',
+  fix: 'Leave "dbrest_prepared_statements" at "auto", which prepares no statements behind a pooler.',
   bad: { text: location(RDS_PROXY, 'dbrest_prepared_statements on;') },
   good: { text: location(RDS_PROXY, 'dbrest_prepared_statements auto;') },
   *check(config): Iterable<Problem> {
@@ -95,7 +95,7 @@ const poolerStatements: ModuleRule<DbrestConfig> = {
         const message = `${directive} does not suit ${pooler.name}, which does not share prepared statements`;
         yield { at, message, hint: 'use "auto"' };
       } else {
-        const message = `${directive} needs a pooler that knows prepared statements, and ${pooler.name} is usually that of a pooler`;
+        const message = `${directive} needs a pooler that supports prepared statements, and ${pooler.name} is usually the port of a pooler`;
         const hint = 'PgBouncer needs 1.21 or newer with max_prepared_statements, or pool_mode session';
         yield { at, severity: 'info', message, hint };
       }

@@ -14,7 +14,7 @@ export function* idle(
     if (holding.has(node)) continue;
     yield {
       at: node,
-      message: `"${directive}" has no effect: it holds in no location with "dbrest_pass"`,
+      message: `"${directive}" has no effect: it applies to no location with "dbrest_pass"`,
     };
   }
 }
@@ -23,8 +23,8 @@ const dbrestMaxCostIdle: ModuleRule<DbrestConfig> = {
   id: 'GW622',
   slug: 'dbrest-max-cost-idle',
   severity: 'warning',
-  summary: 'a maximum cost that no request is compared with',
-  why: 'Only locations with "dbrest_pass" estimate what requests cost. Where none of them is inside the block, or each has a limit of its own, the directive guards nothing.',
+  summary: 'a maximum cost that applies to no request',
+  why: 'Only locations with "dbrest_pass" estimate the cost of requests. The directive has no effect if the block contains none, or if each has a limit of its own.',
   fix: 'Move it into the location that serves the database, or remove it.',
   bad: {
     text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }
@@ -41,8 +41,8 @@ const dbrestRowVersionIdle: ModuleRule<DbrestConfig> = {
   id: 'GW623',
   slug: 'dbrest-row-version-idle',
   severity: 'warning',
-  summary: 'versions of rows where no rows are served',
-  why: 'Only locations with "dbrest_pass" compare versions of rows. Where none of them is inside the block, or each has a column of its own, the directive protects nothing.',
+  summary: 'row versions where no rows are served',
+  why: 'Only locations with "dbrest_pass" compare row versions. The directive has no effect if the block contains none, or if each has a column of its own.',
   fix: 'Move it into the location that serves the database, or remove it.',
   bad: {
     text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }
@@ -80,8 +80,8 @@ const dbrestCachePreRequest: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-cache-pre-request',
   severity: 'warning',
   summary: 'a cache where a function runs before each request',
-  why: 'The function may refuse a request, or set what policies read; the cache cannot know it. So nothing is stored until "dbrest_cache_pre_request on" says that responses do not depend on the function.',
-  fix: 'Remove the cache, or add "dbrest_cache_pre_request on" if the function decides by role and claims alone.',
+  why: 'The function may refuse requests or set values that policies read, which the cache cannot see. Nothing is stored unless "dbrest_cache_pre_request on" says that responses do not depend on the function.',
+  fix: 'Remove the cache, or add "dbrest_cache_pre_request on" if the function depends only on role and claims.',
   bad: {
     in: 'http',
     text: location('    dbrest_cache_valid 1m;\n    dbrest_pre_request api.check_request;'),
@@ -97,7 +97,7 @@ const dbrestCachePreRequest: ModuleRule<DbrestConfig> = {
       if (!settings.preRequest || settings.cachePreRequest) continue;
       yield {
         at: config.nodesIn(block, 'cache')[0] ?? node,
-        message: '"dbrest_cache" stores nothing where "dbrest_pre_request" names a function',
+        message: '"dbrest_cache" stores nothing because of "dbrest_pre_request"',
         hint: 'add "dbrest_cache_pre_request on" if responses do not depend on the function',
       };
     }
@@ -108,9 +108,9 @@ const dbrestCacheNoLifetime: ModuleRule<DbrestConfig> = {
   id: 'GW621',
   slug: 'dbrest-cache-no-lifetime',
   severity: 'info',
-  summary: 'only responses are stored whose lifetime the database sets',
-  why: 'Without "dbrest_cache_valid", only responses are stored for which a function has set "response.headers" with Cache-Control or X-Accel-Expires. Tables and views set none.',
-  fix: 'Say how long rows are fresh if no write removes them: "dbrest_cache_valid 10m;".',
+  summary: 'only responses whose lifetime the database sets are stored',
+  why: 'Without "dbrest_cache_valid", only responses of functions that set Cache-Control or X-Accel-Expires in "response.headers" are stored. Tables and views never set them.',
+  fix: 'Set a lifetime: "dbrest_cache_valid 10m;". Writes remove stored rows earlier.',
   bad: { in: 'http', text: location('') },
   good: { in: 'http', text: location('    dbrest_cache_valid 10m;') },
   *check(config): Iterable<Problem> {

@@ -14,8 +14,8 @@ const dbrestSuperuser: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-superuser',
   severity: 'error',
   summary: 'requests reach the database as a superuser',
-  why: 'A superuser may become every role, and row security does not apply to it: a token that names another superuser, or a function that resets the role, has access to the whole server.',
-  fix: 'Log in as a dedicated role, "authenticator noinherit", that was granted the roles of requests and nothing else.',
+  why: 'A superuser can become any role, and row security does not apply to it. A token that names another superuser, or a function that resets the role, gets access to the whole server.',
+  fix: 'Log in as a dedicated role, "authenticator noinherit", that has been granted only the roles of requests.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://postgres@localhost/app; dbrest_schemas api; dbrest_anon_role anon; }',
   },
@@ -29,7 +29,7 @@ const dbrestSuperuser: ModuleRule<DbrestConfig> = {
       yield {
         at: node,
         message: `"dbrest_pass" connects as "${pass.target.user}" (superuser): row security is not applied to it`,
-        hint: 'connect as a role "authenticator noinherit" that was granted the roles of requests',
+        hint: 'connect as a role "authenticator noinherit" that has been granted only the roles of requests',
       };
     }
   },
@@ -40,8 +40,8 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-superuser-no-anon',
   severity: 'error',
   summary: 'unauthenticated requests run as a superuser',
-  why: 'Everyone can read and write everything: neither privileges nor row security apply to a superuser.',
-  fix: 'Name a role that was granted only what everyone may do.',
+  why: 'Anyone can read and write everything: neither privileges nor row security apply to a superuser.',
+  fix: 'Name a role with only those privileges that anyone may have.',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role postgres; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config): Iterable<Problem> {
@@ -58,7 +58,7 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
       yield {
         at: node,
         message: `unauthenticated requests run as "${role}", a superuser`,
-        hint: 'name a role that was granted only what everyone may do',
+        hint: 'name a role with only those privileges that anyone may have',
       };
     }
   },
@@ -69,8 +69,8 @@ const dbrestNoAuth: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-no-auth',
   severity: 'warning',
   summary: 'every request runs as the role that the gateway logs in with',
-  why: 'Without a secret no token is accepted, and without an anonymous role nothing else tells requests apart: everyone may do all that the login role may.',
-  fix: 'Set dbrest_anon_role for unauthenticated requests, dbrest_jwt_secret for tokens, or both.',
+  why: 'Without a secret, no token is accepted, and there is no anonymous role: anyone has all rights of the login role.',
+  fix: 'Set "dbrest_anon_role" for unauthenticated requests, "dbrest_jwt_secret" for tokens, or both.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://authenticator@localhost/app; dbrest_schemas api; }',
   },
@@ -84,8 +84,8 @@ const dbrestAnonLogin: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-anon-login',
   severity: 'warning',
   summary: 'unauthenticated requests run as the role that the gateway logs in with',
-  why: 'That role may become all the others, so requests have the rights of all roles.',
-  fix: 'Let the gateway log in as a dedicated role, and grant the anonymous role to it.',
+  why: 'That role can become all others, so requests have the rights of all roles.',
+  fix: 'Make the gateway log in as a dedicated role, and grant the anonymous role to it.',
   bad: {
     text: 'location /api/ { dbrest_pass postgresql://web@localhost/app; dbrest_schemas api; dbrest_anon_role web; }',
   },
@@ -110,9 +110,9 @@ const dbrestMcpOpen: ModuleRule<DbrestConfig> = {
   id: 'GW628',
   slug: 'dbrest-mcp-open',
   severity: 'warning',
-  summary: 'tools that change a database, for everybody',
-  why: 'With "dbrest_mcp write" a client without a token changes whatever the anonymous role may change, and a model may call tools that nobody has approved.',
-  fix: 'Leave out dbrest_anon_role in this location, so that a token is needed, or offer tools that read: dbrest_mcp on.',
+  summary: 'tools that change a database, without authentication',
+  why: 'With "dbrest_mcp write", a client without a token can change whatever the anonymous role may change, and a model may call tools without approval.',
+  fix: 'Remove "dbrest_anon_role" from this location, so that a token is required, or offer only tools that read: "dbrest_mcp on;".',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_mcp write; }',
   },
@@ -125,7 +125,7 @@ const dbrestMcpOpen: ModuleRule<DbrestConfig> = {
       yield {
         at: config.nodesIn(block, 'mcp')[0] ?? node,
         message: `"dbrest_mcp write" lets clients without a token change what "${settings.anonRole}" may change`,
-        hint: 'leave out "dbrest_anon_role" here, or use "dbrest_mcp on"',
+        hint: 'remove "dbrest_anon_role" here, or use "dbrest_mcp on"',
       };
     }
   },
@@ -138,7 +138,7 @@ const dbrestRoleSuperuser: ModuleRule<DbrestConfig> = {
   live: true,
   summary: 'a role to which neither privileges nor row security apply',
   why: 'A request that runs as this role can read and write everything.',
-  fix: 'Take superuser and bypassrls from the role, or log in as another: create role authenticator login noinherit.',
+  fix: 'Remove "superuser" and "bypassrls" from the role, or log in as another one: "create role authenticator login noinherit".',
   bad: {
     text: `# create role admin login superuser
 location /api/ { dbrest_pass postgresql://admin@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
@@ -154,9 +154,9 @@ const dbrestAnonMissing: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-anon-missing',
   severity: 'error',
   live: true,
-  summary: 'an anonymous role that the gateway cannot become',
-  why: 'Every request without a token fails.',
-  fix: 'Create the role, and grant it to the one that dbrest_pass logs in with.',
+  summary: 'an anonymous role that the gateway cannot switch to',
+  why: 'All requests without a token fail.',
+  fix: 'Create the role, and grant it to the role that "dbrest_pass" logs in with.',
   bad: {
     text: `# there is no role "nobody"
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role nobody; }`,
@@ -186,9 +186,9 @@ const dbrestViewUnsecured: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-view-unsecured',
   severity: 'warning',
   live: true,
-  summary: 'a view that shows rows whatever the policies of their table say',
-  why: 'A view reads its tables as its owner, to whom row security may not apply, and a materialized view has the rows of its last refresh. Whoever may select from it sees them all.',
-  fix: 'From PostgreSQL 15 on: alter view … set (security_invoker = true). Revoke the privilege on materialized views, and on views before that version; if it is intended, say so: # gw-ignore GW657: ….',
+  summary: 'a view that shows rows regardless of the policies of their table',
+  why: 'A view reads its tables as its owner, to whom row security may not apply, and a materialized view has the rows of its last refresh. Any role that may select from it sees all of them.',
+  fix: 'From PostgreSQL 15 on: "alter view … set (security_invoker = true)". Revoke the privilege on materialized views, and on views of older versions. If it is intended, ignore the finding: "# gw-ignore GW657: …".',
   bad: {
     text: `# create view api.all_notes as select * from api.notes; grant select on api.all_notes to anon
 ${LOCATION}`,
@@ -205,8 +205,8 @@ const dbrestPolicyRecursive: ModuleRule<DbrestConfig> = {
   severity: 'error',
   live: true,
   summary: 'a policy that leads back to its own table',
-  why: 'Its condition reads a table whose policies, or the policies of others that those read, read the first table again: PostgreSQL refuses each request for it with 42P17.',
-  fix: 'Read the other table in a function that is "security definer", and call that in the policy.',
+  why: 'Its condition reads a table whose policies, directly or through other tables, read the first table again. PostgreSQL refuses each request for it with 42P17.',
+  fix: 'Read the other table in a "security definer" function, and call that in the policy.',
   bad: {
     text: `# create policy team on api.members using (team_id in (select team_id from api.members where user_id = api.me()))
 ${LOCATION}`,
@@ -223,7 +223,7 @@ const dbrestOverloadAmbiguous: ModuleRule<DbrestConfig> = {
   severity: 'warning',
   live: true,
   summary: 'a function that no request can call',
-  why: 'The names of the arguments choose among functions of one name, not their types. Another one takes whatever names this one takes, so that each call is refused (PGRST203).',
+  why: 'Among functions of one name, the names of the arguments decide, not their types. Another function accepts all names that this one accepts, so each call is refused (PGRST203).',
   fix: 'Rename the function or its arguments, or drop one of the two.',
   bad: {
     text: `# create function api.find(key int) …; create function api.find(key text) …

@@ -24,9 +24,9 @@ const dbrestNoSchema: ModuleRule<DbrestConfig> = {
   id: 'GW607',
   slug: 'dbrest-no-schema',
   severity: 'warning',
-  summary: 'a database served without saying which schema',
-  why: 'The default is "public", where extensions put their tables and functions, and where a new table is served as soon as it is created.',
-  fix: 'Create a schema with the views and functions that are meant to be served, and name it: dbrest_schemas api.',
+  summary: 'a database served without "dbrest_schemas"',
+  why: 'The default is "public". Extensions put their tables and functions there, and each new table is served as soon as it is created.',
+  fix: 'Create a schema with the views and functions to be served, and name it: "dbrest_schemas api;".',
   bad: { text: 'location /api/ { dbrest_pass embedded; dbrest_anon_role anon; }' },
   good: { text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
   *check(config): Iterable<Problem> {
@@ -35,7 +35,7 @@ const dbrestNoSchema: ModuleRule<DbrestConfig> = {
       yield {
         at: node,
         message: '"dbrest_schemas" is not set: "public" is served with every table of every extension',
-        hint: 'name a schema that is made to be served: dbrest_schemas api',
+        hint: 'name a schema made for that: dbrest_schemas api',
       };
     }
   },
@@ -48,9 +48,9 @@ const dbrestSystemSchema: ModuleRule<DbrestConfig> = {
   id: 'GW608',
   slug: 'dbrest-system-schema',
   severity: 'error',
-  summary: 'a schema of the system is served',
+  summary: 'a system schema is served',
   why: 'It exposes all tables, roles and functions; "auth" and similar schemas contain users and their passwords.',
-  fix: 'Serve views in a schema of your own that show what is meant to be shown.',
+  fix: 'Serve views in a schema of your own.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas "api, pg_catalog"; dbrest_anon_role anon; }',
   },
@@ -63,7 +63,7 @@ const dbrestSystemSchema: ModuleRule<DbrestConfig> = {
         const word = node.args.find(({ value }) => value.split(/[\s,]+/).includes(schema));
         yield {
           at: word?.span ?? node,
-          message: `"dbrest_schemas" serves "${schema}", a schema of the system`,
+          message: `"dbrest_schemas" serves the system schema "${schema}"`,
         };
       }
     }
@@ -76,9 +76,9 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   id: 'GW610',
   slug: 'dbrest-writes-open',
   severity: 'warning',
-  summary: 'tables that strangers may try to write to',
-  why: 'Only the privileges of the anonymous role protect the rows: one grant too many, and anyone can change or delete them.',
-  fix: 'Say who may write: limit_except GET { allow …; deny all; }, or leave out dbrest_anon_role where tokens are needed anyway.',
+  summary: 'tables that unauthenticated clients may try to write to',
+  why: 'Only the privileges of the anonymous role protect the rows. With one grant too many, anyone can change or delete them.',
+  fix: 'Restrict writes: "limit_except GET { allow …; deny all; }", or remove "dbrest_anon_role" if tokens are required anyway.',
   bad: {
     in: 'http',
     text: `server {
@@ -107,8 +107,8 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
       if (method === undefined) continue;
       yield {
         at: node,
-        message: `${method} requests of anyone reach the database as the anonymous role`,
-        hint: 'say who may write: limit_except GET { deny all; }',
+        message: `unauthenticated ${method} requests reach the database as the anonymous role`,
+        hint: 'restrict writes: limit_except GET { deny all; }',
       };
     }
   },
@@ -125,9 +125,9 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
   id: 'GW611',
   slug: 'dbrest-no-limit',
   severity: 'warning',
-  summary: 'tables that strangers may read as a whole in one request',
+  summary: 'tables that anyone can read as a whole in one request',
   why: 'One request can copy a whole table and keep the database busy meanwhile.',
-  fix: 'Set dbrest_max_rows.',
+  fix: 'Set "dbrest_max_rows".',
   bad: {
     in: 'http',
     text: `server {
@@ -161,8 +161,8 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
       if (!config.isOpen(block)) continue;
       yield {
         at: node,
-        message: 'anyone may read whole tables: "dbrest_max_rows" is not set',
-        hint: 'add dbrest_max_rows 1000',
+        message: 'anyone can read whole tables: "dbrest_max_rows" is not set',
+        hint: 'add "dbrest_max_rows 1000"',
       };
     }
   },
@@ -172,7 +172,7 @@ const dbrestPrefixSlash: ModuleRule<DbrestConfig> = {
   id: 'GW615',
   slug: 'dbrest-prefix-slash',
   severity: 'warning',
-  summary: 'a location for a database that also takes its neighbours',
+  summary: 'a location for a database that also matches longer names',
   why: 'The prefix "/rest" also matches "/restore": requests for another part of the site go to the database.',
   fix: 'End the location with a slash.',
   bad: { text: 'location /rest { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }' },
@@ -199,9 +199,9 @@ const dbrestOpenapiPublic: ModuleRule<DbrestConfig> = {
   id: 'GW617',
   slug: 'dbrest-openapi-public',
   severity: 'info',
-  summary: 'the description of all tables and functions is shown to strangers',
-  why: 'With "ignore-privileges" the root of the location lists what the anonymous role may not even use.',
-  fix: 'Leave dbrest_openapi at follow-privileges, or turn it off.',
+  summary: 'the description of all tables and functions is public',
+  why: 'With "ignore-privileges", the root of the location also lists tables and functions that the anonymous role may not use.',
+  fix: 'Leave "dbrest_openapi" at "follow-privileges", or turn it off.',
   bad: {
     in: 'http',
     text: `server {
@@ -235,7 +235,7 @@ const dbrestOpenapiPublic: ModuleRule<DbrestConfig> = {
       if (openapi !== 'ignore-privileges' || anonRole === undefined || !config.isOpen(block)) continue;
       yield {
         at: config.nodesIn(block, 'openapi')[0] ?? node,
-        message: '"dbrest_openapi ignore-privileges" shows strangers what they may not use',
+        message: '"dbrest_openapi ignore-privileges" shows anyone what they may not use',
       };
     }
   },
@@ -246,9 +246,9 @@ const dbrestTableOpen: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-table-open',
   severity: 'warning',
   live: true,
-  summary: 'a table that strangers can access as a whole',
-  why: 'The anonymous role was granted access to the table, and no row security restricts the rows.',
-  fix: 'Enable row level security and write policies, or revoke the privilege; if it is intended, say so: # gw-ignore GW652: ….',
+  summary: 'a table that anyone can access as a whole',
+  why: 'The anonymous role has access to the table, and row security does not restrict the rows.',
+  fix: 'Enable row level security and write policies, or revoke the privilege; if it is intended, ignore the finding: "# gw-ignore GW652: …".',
   bad: {
     text: `# grant select on api.users to anon
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; }`,
@@ -265,7 +265,7 @@ const dbrestSchemaMissing: ModuleRule<DbrestConfig> = {
   severity: 'error',
   live: true,
   summary: 'a schema that the database does not have',
-  why: 'Every request for it fails.',
+  why: 'All requests for it fail.',
   fix: 'Correct the name, or create the schema.',
   bad: {
     text: `# there is no schema "apy"
@@ -282,9 +282,9 @@ const dbrestLimitUnknown: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-limit-unknown',
   severity: 'warning',
   live: true,
-  summary: 'a limit of "dbrest_max_rows" for something that the database does not have',
-  why: 'The limit has no effect; what it is meant for has the general limit, or none.',
-  fix: 'Correct the name: that of the path, without a schema.',
+  summary: 'a limit of "dbrest_max_rows" for a name that the database does not have',
+  why: 'The limit has no effect: the intended table has the general limit, or none.',
+  fix: 'Correct the name. It is the name in the path, without a schema.',
   bad: {
     text: `# there is no table "ordres"
 location /api/ { dbrest_pass postgresql://authenticator@127.0.0.1/app; dbrest_schemas api; dbrest_anon_role anon; dbrest_max_rows 1000 ordres=100; }`,

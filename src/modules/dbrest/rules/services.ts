@@ -25,11 +25,11 @@ const SERVICES: readonly Service[] = [
 /** The kind of the location around an `if` is not looked up: what is not certain is not said. */
 function noPathBelow({ block }: ServedDatabase): string | undefined {
   const match = matchOf(block);
-  return !match || match.kind === 'prefix' ? undefined : 'only a prefix location has paths below it';
+  return !match || match.kind === 'prefix' ? undefined : 'only prefix locations have paths below them';
 }
 
 function noTables(served: ServedDatabase): string | undefined {
-  return servesFunctions(served) ? 'the location serves functions alone' : undefined;
+  return servesFunctions(served) ? 'the location only serves functions' : undefined;
 }
 
 const dbrestServiceIdle: ModuleRule<DbrestConfig> = {
@@ -37,7 +37,7 @@ const dbrestServiceIdle: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-service-idle',
   severity: 'warning',
   summary: 'batches, tools or streams where no database is served',
-  why: 'Only locations with "dbrest_pass" have them. Where none of them is inside the block, or each says otherwise, the directive does nothing.',
+  why: 'Only locations with "dbrest_pass" have them. The directive has no effect if the block contains none, or if each has a value of its own.',
   fix: 'Move it into the location that serves the database, or remove it.',
   bad: {
     text: `location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; }
@@ -56,9 +56,9 @@ const dbrestServiceUnreachable: ModuleRule<DbrestConfig> = {
   id: 'GW625',
   slug: 'dbrest-service-unreachable',
   severity: 'warning',
-  summary: 'batches, tools or streams that no request can ask for',
-  why: 'Batches and tools have paths below the location, which only a prefix location has. Rows can be followed where tables are served, not where all paths call functions.',
-  fix: 'Set it in the prefix location that serves the tables.',
+  summary: 'batches, tools or streams that no request can reach',
+  why: 'Batches and tools have paths below the location, which only prefix locations have. Rows can be followed only where tables are served, not where all paths call functions.',
+  fix: 'Move it into the prefix location that serves the tables.',
   bad: {
     text: 'location = /todos { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_batch on; }',
   },
@@ -91,9 +91,9 @@ const dbrestListenOpen: ModuleRule<DbrestConfig> = {
   id: 'GW627',
   slug: 'dbrest-listen-open',
   severity: 'warning',
-  summary: 'notifications that strangers may follow',
-  why: 'Roles and policies do not hold for notifications: whoever may call the location gets the whole payload of each, whatever a trigger puts into it.',
-  fix: 'Leave out dbrest_anon_role in this location, so that a token is needed, or say who may call it: allow …; deny all.',
+  summary: 'notifications that anyone can follow',
+  why: 'Roles and policies do not apply to notifications: any client that can call the location gets their whole payload, whatever a trigger puts into it.',
+  fix: 'Remove "dbrest_anon_role" from this location, so that a token is required, or restrict access: "allow …; deny all;".',
   bad: {
     in: 'http',
     text: `server {
@@ -130,8 +130,8 @@ const dbrestListenOpen: ModuleRule<DbrestConfig> = {
       if (listen.length === 0 || needsToken || !config.isOpen(block)) continue;
       yield {
         at: config.nodesIn(block, 'listen')[0] ?? node,
-        message: `strangers may follow all notifications of ${listen.map((name) => `"${name}"`).join(', ')}`,
-        hint: 'leave out "dbrest_anon_role" here, or say who may call the location',
+        message: `anyone can follow all notifications of ${listen.map((name) => `"${name}"`).join(', ')}`,
+        hint: 'remove "dbrest_anon_role" here, or restrict access to the location',
       };
     }
   },
@@ -147,8 +147,8 @@ const dbrestServiceRules: ModuleRule<DbrestConfig> = {
   id: 'GW631',
   slug: 'dbrest-service-rules',
   severity: 'info',
-  summary: 'rules on methods and paths that calls of tools and items of batches have to obey',
-  why: 'Each call of a tool and each item of a batch is served only if a request with its method and path would be; otherwise it gets 403 (DBREST114). A rule on a path does not keep its table from being read by way of a related one.',
+  summary: 'rules on methods and paths that also apply to tools and batches',
+  why: 'A call of a tool or an item of a batch is served only if a request with its method and path would be; otherwise it gets 403 (DBREST114). A rule on a path does not prevent reading its table through a related one.',
   fix: 'Make sure that the rules are meant for tools and batches, too; protect tables with grants and row security.',
   bad: {
     text: `location /api/ {
@@ -174,8 +174,8 @@ location /api/salaries { deny all; }`,
         const names = guards.map(({ name }) => name).join(', ');
         yield {
           at,
-          message: `each ${part} has to pass ${names}`,
-          hint: 'what they refuse gets 403 (DBREST114); only grants and row security protect a table on every path',
+          message: `each ${part} is also subject to ${names}`,
+          hint: 'what is refused gets 403 (DBREST114); only grants and row security protect a table on every path',
           related: guards.map(({ node }) => ({ span: node.name.span, label: 'refuses' })),
         };
       }

@@ -61,8 +61,8 @@ const dbrestSecretShort: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-secret-short',
   severity: 'error',
   summary: 'a secret for tokens that can be guessed',
-  why: 'Anyone who has a token can try secrets offline, millions per second, until one fits, and then sign tokens for every role.',
-  fix: 'Take at least 32 random bytes: "gw secret" prints some.',
+  why: 'Anyone who has a token can try secrets offline, millions per second, until one fits, and then sign tokens for any role.',
+  fix: 'Use at least 32 random bytes: "gw secret" prints a secret.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
     files: { 'jwt.key': 'Vq3xT8nZpLk' },
@@ -78,7 +78,7 @@ const dbrestSecretShort: ModuleRule<DbrestConfig> = {
       if (bytes >= LEAST_SECRET_BYTES) continue;
       yield {
         at: node,
-        message: `"dbrest_jwt_secret" has ${bytes} bytes, HS256 needs at least ${LEAST_SECRET_BYTES}`,
+        message: `"dbrest_jwt_secret" has ${bytes} bytes, but HS256 needs at least ${LEAST_SECRET_BYTES}`,
         hint: '"gw secret" prints one',
       };
     }
@@ -90,8 +90,8 @@ const dbrestSecretExample: ModuleRule<DbrestConfig> = {
   slug: 'dbrest-secret-example',
   severity: 'error',
   summary: 'a secret for tokens from a tutorial, or a placeholder',
-  why: 'Everyone knows it, so anyone can sign tokens for every role.',
-  fix: 'Take at least 32 random bytes: "gw secret" prints some.',
+  why: 'It is public, so anyone can sign tokens for any role.',
+  fix: 'Use at least 32 random bytes: "gw secret" prints a secret.',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwt.key}; }',
     files: { 'jwt.key': 'reallyreallyreallyreallyverysafe' },
@@ -124,8 +124,8 @@ const dbrestAlgNone: ModuleRule<DbrestConfig> = {
   id: 'GW606',
   slug: 'dbrest-alg-none',
   severity: 'error',
-  summary: 'a key for tokens whose algorithm proves nothing: "none", or HMAC with a public key',
-  why: 'Anyone can write a token that has no signature, or that is signed with a public key.',
+  summary: 'a key for tokens with an unsafe algorithm: "none", or HMAC with a public key',
+  why: 'Anyone can create a token without a signature, or sign one with a public key.',
   fix: 'Give each key the algorithm of its type: HS256 for "oct", RS256 for "RSA", ES256 for "EC", EdDSA for "OKP".',
   bad: {
     text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_jwt_secret ${file:jwk.json}; }',

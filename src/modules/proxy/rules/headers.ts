@@ -68,9 +68,9 @@ const hostSpoofing: Rule = {
   id: 'GW405',
   slug: 'host-spoofing',
   severity: 'warning',
-  summary: 'the upstream gets the Host header as the client wrote it',
-  why: 'If the request line names another host, that one selects the server, while the upstream builds links, mails and cached pages with the header: this allows cache poisoning and forged password resets.',
-  fix: 'Send "$host", with ":$server_port" where the upstream needs the port.',
+  summary: 'the upstream gets the Host header as the client sent it',
+  why: 'If the request line contains another host, that one selects the server, but the upstream uses the header for links, mails and cached pages: this allows cache poisoning and forged password resets.',
+  fix: 'Send "$host", with ":$server_port" if the upstream needs the port.',
   bad: {
     in: 'location',
     text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Host $http_host;',
@@ -83,7 +83,7 @@ const hostSpoofing: Rule = {
       if (!/^\$(?:http_host|\{http_host\})$/i.test(value.value)) continue;
       yield {
         at: node,
-        message: `"Host ${value.value}" passes on what the client wrote`,
+        message: `"Host ${value.value}" passes on what the client sent`,
         fix: {
           title: 'send "$host": in lower case, without a port',
           safe: false,
@@ -98,9 +98,9 @@ const missingHostHeader: Rule = {
   id: 'GW406',
   slug: 'missing-host-header',
   severity: 'info',
-  summary: 'the upstream gets the name of an "upstream" block as its Host',
-  why: 'Without "proxy_set_header Host" it is "$proxy_host": a name that exists in this configuration only. The upstream selects the wrong site and builds wrong links with it.',
-  fix: 'Say "proxy_set_header Host $host;".',
+  summary: 'the upstream gets the name of an "upstream" block as Host',
+  why: 'Without "proxy_set_header Host", the header is "$proxy_host", a name that only exists in this configuration. The upstream may select the wrong site and build wrong links.',
+  fix: 'Add "proxy_set_header Host $host;".',
   bad: {
     in: 'http',
     text: 'upstream backend { server 127.0.0.1:9000; }\nserver {\n    listen 127.0.0.1:8080;\n    location / { proxy_pass http://backend; }\n}',
@@ -148,7 +148,7 @@ const websocketUpgrade: Rule = {
   slug: 'websocket-upgrade',
   severity: 'warning',
   summary: 'only one of "Upgrade" and "Connection" is passed on',
-  why: 'Both headers are hop-by-hop. An upstream that gets only one of them responds with ordinary HTTP, and WebSockets do not open.',
+  why: 'Both headers are hop-by-hop. An upstream that gets only one of them responds with ordinary HTTP, and WebSockets cannot be opened.',
   fix: 'Send both: "Upgrade $http_upgrade" and "Connection $connection_upgrade" with a "map" from "$http_upgrade".',
   bad: {
     in: 'location',
@@ -199,7 +199,7 @@ function upgradeFinding(
   }
   if (upgrade || !connection || !texts.every((text) => /^upgrade$/i.test(text))) return undefined;
   const edits = [lineBehind(connection, 'proxy_set_header Upgrade $http_upgrade;')];
-  const fix = { title: 'send "Upgrade" too', safe: false, edits };
+  const fix = { title: 'also send "Upgrade"', safe: false, edits };
   return { at: connection, message: '"Connection: upgrade" is sent to the upstream without "Upgrade"', fix };
 }
 
@@ -212,7 +212,7 @@ const xffAppend: Rule = {
   slug: 'xff-append',
   severity: 'info',
   summary: 'the upstream gets the address that the client claims to have',
-  why: 'The header is passed on as it was received, without the address of the connection: upstreams log and trust what anybody wrote.',
+  why: 'The header is passed on as it was received, without the address of the connection: upstreams log and trust whatever the client sent.',
   fix: 'Send "$remote_addr", or "$proxy_add_x_forwarded_for", which ends in it.',
   bad: {
     in: 'location',
@@ -228,7 +228,7 @@ const xffAppend: Rule = {
       if (!name || !value || !ADDRESS.test(name.value) || !CLIENT_SAYS.test(value.value)) continue;
       yield {
         at: node,
-        message: `"${name.value} ${value.value}" is what the client claims its address to be`,
+        message: `"${name.value} ${value.value}" is an address that the client can forge`,
       };
     }
   },

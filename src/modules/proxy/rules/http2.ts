@@ -8,8 +8,8 @@ const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
   slug: 'connection-header-in-http2',
   severity: 'warning',
   summary: 'a header of HTTP/1 connections beside "proxy_http_version 2"',
-  why: 'HTTP/2 has no "Connection" and no "Upgrade": gw does not send them, so WebSockets fail behind this location.',
-  fix: 'Remove the header; where WebSockets pass, say "proxy_http_version 1.1".',
+  why: 'HTTP/2 has no "Connection" and no "Upgrade": gw does not send them, so WebSockets fail in this location.',
+  fix: 'Remove the header. For WebSockets, write "proxy_http_version 1.1".',
   bad: {
     text: 'location / {\n    proxy_http_version 2;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
   },
@@ -27,7 +27,7 @@ const connectionHeaderInHttp2: ModuleRule<ProxyConfig> = {
         yield {
           at: node,
           message: `"${name}" is never sent over HTTP/2`,
-          hint: 'remove it, or say "proxy_http_version 1.1" where connections are upgraded',
+          hint: 'remove it, or write "proxy_http_version 1.1" if connections are upgraded',
         };
       }
     }
@@ -43,9 +43,9 @@ const upgradeToHttp2: ModuleRule<ProxyConfig> = {
   id: 'GW438',
   slug: 'upgrade-to-http2',
   severity: 'warning',
-  summary: 'clients may change to HTTP/2 with an upstream',
-  why: 'After the change no location sees what a client asks for: a client that may open "/" gets "/admin/" of the upstream as well, past a "deny all" there.',
-  fix: 'Leave "h2c" out. What speaks HTTP/2 is reached with "proxy_http_version 2", or with "grpc_pass".',
+  summary: 'clients can upgrade connections to an upstream to HTTP/2',
+  why: 'After the upgrade, requests no longer pass the locations: a client that may open "/" also gets "/admin/" of the upstream, despite a "deny all" there.',
+  fix: 'Remove "h2c". For upstreams with HTTP/2, use "proxy_http_version 2" or "grpc_pass".',
   bad: {
     text: 'location / {\n    proxy_upgrade_protocols websocket h2c;\n    proxy_set_header Upgrade $http_upgrade;\n    proxy_set_header Connection upgrade;\n    proxy_pass http://127.0.0.1:9000;\n}',
   },
@@ -55,7 +55,7 @@ const upgradeToHttp2: ModuleRule<ProxyConfig> = {
   *check(config): Iterable<Problem> {
     for (const { node } of config.uses('proxy_upgrade_protocols')) {
       const word = node.args.find(({ value }) => /^(?:h2c?|http\/2(?:\.0)?)$/i.test(value));
-      if (word) yield { at: word.span, message: `"${word.value}" leads clients past the locations` };
+      if (word) yield { at: word.span, message: `"${word.value}" lets clients bypass the locations` };
     }
   },
 };

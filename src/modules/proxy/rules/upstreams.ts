@@ -19,7 +19,7 @@ const bufferingOff: Rule = {
   severity: 'info',
   summary: 'buffering is off for all requests, not only for streamed responses',
   why: 'Without buffering, a slow client keeps the upstream busy for the whole download.',
-  fix: 'Turn it off only in the locations of event streams and the like.',
+  fix: 'Turn it off only in locations for event streams and similar responses.',
   bad: { text: 'proxy_buffering off;\nlocation / { proxy_pass http://127.0.0.1:9000; }' },
   good: { text: 'location /events/ {\n    proxy_buffering off;\n    proxy_pass http://127.0.0.1:9000;\n}' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -27,7 +27,7 @@ const bufferingOff: Rule = {
       if (node.args[0]?.value.toLowerCase() === 'off' && isWide(block))
         yield {
           at: node,
-          message: '"proxy_buffering off" lets slow clients hold up the upstream, for all requests here',
+          message: '"proxy_buffering off" lets slow clients hold up the upstream for all requests here',
         };
     }
   },
@@ -44,7 +44,7 @@ const singleServerRetry: Rule = {
   severity: 'info',
   summary: '"proxy_next_upstream" without a next server',
   why: 'The upstream has one address only, so a failed request cannot be tried elsewhere.',
-  fix: 'Add a server to the "upstream" block, or take the directive out.',
+  fix: 'Add a server to the "upstream" block, or remove the directive.',
   bad: {
     in: 'location',
     text: 'proxy_pass http://127.0.0.1:9000;\nproxy_next_upstream error timeout;',
@@ -62,7 +62,7 @@ const singleServerRetry: Rule = {
       const [only] = hosts;
       // A name may have several addresses.
       if (hosts.length === 1 && only !== undefined && !isName(only))
-        yield { at: node, message: '"proxy_next_upstream" has no effect: the upstream is one server' };
+        yield { at: node, message: '"proxy_next_upstream" has no effect: the upstream has only one server' };
     }
   },
 };
@@ -72,8 +72,8 @@ const retryNonIdempotent: Rule = {
   slug: 'retry-non-idempotent',
   severity: 'warning',
   summary: 'requests that are not idempotent may be sent twice',
-  why: 'A POST without a response may still have been processed; the next server processes it again: two orders, two payments.',
-  fix: 'Leave "non_idempotent" out, or set it only where the upstream recognises repeated requests.',
+  why: 'A POST without a response may have been processed, and the next server processes it again: two orders, two payments.',
+  fix: 'Remove "non_idempotent", or set it only if the upstream recognises repeated requests.',
   bad: {
     in: 'http',
     text: 'proxy_next_upstream error timeout non_idempotent;',
@@ -99,8 +99,8 @@ const proxySslUnverified: ModuleRule<ProxyConfig> = {
   slug: 'proxy-ssl-unverified',
   severity: 'warning',
   summary: 'the certificate of an upstream is not verified',
-  why: 'Without "proxy_ssl_verify" anybody on the network path can pretend to be the upstream: the encryption protects nothing.',
-  fix: 'Say "proxy_ssl_verify on;" with "proxy_ssl_trusted_certificate", and "proxy_ssl_server_name on;".',
+  why: 'Without "proxy_ssl_verify", anyone on the network path can impersonate the upstream: the encryption protects nothing.',
+  fix: 'Add "proxy_ssl_verify on;" with "proxy_ssl_trusted_certificate", and "proxy_ssl_server_name on;".',
   bad: { in: 'location', text: 'proxy_pass https://192.0.2.7;' },
   good: {
     in: 'location',

@@ -13,9 +13,9 @@ const proxyUriNormalized: Rule = {
   id: 'GW408',
   slug: 'proxy-uri-normalized',
   severity: 'warning',
-  summary: 'a URI in "proxy_pass" that leaves the path as it is, but decodes it',
-  why: 'With a URI the path is decoded, normalized and encoded again: "%2F" arrives as "/", "//" as "/". Programs behind the proxy that distinguish them see another path than the client sent.',
-  fix: 'Leave the URI out: the path then goes on as the client wrote it.',
+  summary: 'a URI in "proxy_pass" that does not change the path, but decodes it',
+  why: 'With a URI, the path is decoded, normalized and encoded again: "%2F" arrives as "/", "//" as "/". Programs behind the proxy may see another path than the client sent.',
+  fix: 'Remove the URI: the path is then passed on as the client sent it.',
   bad: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/api/; }' },
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -26,9 +26,9 @@ const proxyUriNormalized: Rule = {
       const { length } = word.value;
       yield {
         at: node,
-        message: `"${target.uri}" in "proxy_pass" changes no path, but decodes it: "%2F" arrives as "/"`,
+        message: `"${target.uri}" in "proxy_pass" does not change the path, but decodes it: "%2F" arrives as "/"`,
         fix: {
-          title: 'remove the URI: then the path is passed on as the client wrote it',
+          title: 'remove the URI: the path is then passed on as the client sent it',
           safe: false,
           edits: [{ span: spanInWord(word, length - target.uri.length, length), text: '' }],
         },
@@ -41,8 +41,8 @@ const proxySlashMismatch: Rule = {
   id: 'GW409',
   slug: 'proxy-slash-mismatch',
   severity: 'warning',
-  summary: 'only one of the location and the URI of its "proxy_pass" ends with a slash',
-  why: 'The URI replaces the prefix character by character: with "/api" and "/v1/", "/api/x" becomes "/v1//x"; with "/api/" and "/v1" it becomes "/v1x".',
+  summary: 'either the location or the URI of its "proxy_pass" ends with a slash, but not both',
+  why: 'The URI replaces the prefix literally: with "/api" and "/v1/", "/api/x" becomes "/v1//x"; with "/api/" and "/v1" it becomes "/v1x".',
   fix: 'End both with a slash, or neither.',
   bad: { text: 'location /api { proxy_pass http://127.0.0.1:9000/v1/; }' },
   good: { text: 'location /api/ { proxy_pass http://127.0.0.1:9000/v1/; }' },
@@ -85,9 +85,9 @@ const proxyUriInRegex: Rule = {
   id: 'GW410',
   slug: 'proxy-uri-in-regex',
   severity: 'error',
-  summary: 'a URI in "proxy_pass" without a prefix that it could replace',
-  why: 'The configuration is refused: in a regex or named location, in "if" and in "limit_except" it is not defined what the URI replaces.',
-  fix: 'Leave the URI out and change the path with "rewrite ... break", or use a prefix location.',
+  summary: 'a URI in "proxy_pass" where there is no prefix to replace',
+  why: 'In a regex or named location, in "if" and in "limit_except", it is not defined what the URI replaces, so the configuration does not load.',
+  fix: 'Remove the URI and change the path with "rewrite ... break", or use a prefix location.',
   bad: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000/; }' },
   good: { text: 'location ~ ^/v1/ { proxy_pass http://127.0.0.1:9000; }' },
 };

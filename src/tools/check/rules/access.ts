@@ -15,8 +15,8 @@ const returnBypassesAcl: Rule = {
   slug: 'return-bypasses-acl',
   severity: 'error',
   summary: '"return" responds before access is checked',
-  why: 'The rewrite phase comes before the access phase: "allow", "deny", "auth_basic" and "auth_request" of the same block are never reached.',
-  fix: 'Move the "return" to a location of its own that an inner "try_files" or "rewrite ... last" leads to, or serve a file.',
+  why: 'The rewrite phase comes before the access phase, so "allow", "deny", "auth_basic" and "auth_request" of the same block are never checked.',
+  fix: 'Serve a file, or move "return" to an internal location that "try_files" or "rewrite ... last" leads to.',
   bad: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\nreturn 200 "for us only";' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\ntry_files /page.html =404;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -26,9 +26,9 @@ const returnBypassesAcl: Rule = {
       if (!first || isRefusal(node)) continue;
       yield {
         at: node,
-        message: `"return" runs before "${first.name.value}": everybody gets the response`,
-        label: 'answers first',
-        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+        message: `"return" runs before "${first.name.value}": anyone gets the response`,
+        label: 'responds first',
+        related: asks.map(({ span }) => ({ span, label: 'never checked' })),
       };
     }
   },
@@ -47,9 +47,9 @@ const returnBelowAccess: Rule = {
   id: 'GW334',
   slug: 'return-below-access',
   severity: 'info',
-  summary: '"return" in a location of a server that has "deny" or asks for a password',
+  summary: '"return" in a location of a server with "deny" or a password',
   why: 'The rewrite phase comes before the access phase: a location with "return" responds without the checks of the server.',
-  fix: 'If everybody may have the response, say so in the location: "allow all", "auth_basic off". If not, serve a file.',
+  fix: 'If anyone may get the response, write "allow all" or "auth_basic off" in the location. Otherwise, serve a file.',
   bad: {
     text: 'auth_basic "staff";\nauth_basic_user_file staff;\nlocation = /version { return 200 "1.2.3"; }',
   },
@@ -66,8 +66,8 @@ const returnBelowAccess: Rule = {
       if (!first) continue;
       yield {
         at: node,
-        message: `"return" runs before the "${first.name.value}" that holds here: everybody gets the response`,
-        related: asks.map(({ span }) => ({ span, label: 'never asked' })),
+        message: `"return" runs before the inherited "${first.name.value}": anyone gets the response`,
+        related: asks.map(({ span }) => ({ span, label: 'never checked' })),
       };
     }
   },
@@ -84,9 +84,9 @@ const satisfyAnyOpen: Rule = {
   id: 'GW310',
   slug: 'satisfy-any-open',
   severity: 'warning',
-  summary: '"satisfy any" beside "allow all": nobody is asked for a password',
-  why: 'One check that passes is enough, and "allow all" always passes.',
-  fix: 'Name the networks that need no password and end the list with "deny all".',
+  summary: '"satisfy any" beside "allow all": no client needs a password',
+  why: 'With "satisfy any", one successful check is enough, and "allow all" always succeeds.',
+  fix: 'List the networks that need no password, and end the list with "deny all".',
   bad: {
     in: 'location',
     text: 'satisfy any;\nallow all;\nauth_basic "staff";\nauth_basic_user_file staff;',
@@ -103,7 +103,7 @@ const satisfyAnyOpen: Rule = {
       yield {
         at: everybody,
         message: `"allow all" with "satisfy any" disables "${auth.name.value}"`,
-        related: [{ span: auth.span, label: 'never asked' }],
+        related: [{ span: auth.span, label: 'never checked' }],
       };
     }
   },
@@ -113,9 +113,9 @@ const authOffClosed: Rule = {
   id: 'GW333',
   slug: 'auth-off-closed',
   severity: 'warning',
-  summary: '"auth_basic off" below "satisfy any" and a list of addresses opens nothing',
-  why: 'Without a password the list alone decides. Those who got in by their password before are refused now.',
-  fix: 'To open the location, say "allow all" there as well; to leave it to the list, say "satisfy all".',
+  summary: '"auth_basic off" under "satisfy any" and a list of addresses does not open a location',
+  why: 'Without the password check, only the addresses decide: clients from other addresses, who could use a password before, are refused.',
+  fix: 'To open the location, add "allow all" to it. To let only the addresses decide, write "satisfy all".',
   bad: {
     text: 'satisfy any;\nallow 10.0.0.0/8;\ndeny all;\nauth_basic "staff";\nauth_basic_user_file staff;\nlocation /public/ { auth_basic off; }',
   },
@@ -131,8 +131,8 @@ const authOffClosed: Rule = {
       if (!closing || !isAnyEnough(block) || authIn(block).length > 0) continue;
       yield {
         at: node,
-        message: '"auth_basic off" lets nobody in whom "deny all" refuses: the addresses alone decide here',
-        hint: 'say "allow all" to open the location',
+        message: '"auth_basic off" does not open this location: "deny all" still refuses other addresses',
+        hint: 'add "allow all" to open the location',
         related: [{ span: closing.span, label: 'refuses' }],
       };
     }
@@ -146,8 +146,8 @@ const internalLeak: Rule = {
   id: 'GW318',
   slug: 'internal-leak',
   severity: 'warning',
-  summary: 'a location for subrequests that everybody can call',
-  why: 'Whoever calls the location of "auth_request" or "mirror" directly talks to the service behind it, with headers of their own choice.',
+  summary: 'a location for subrequests that clients can request',
+  why: 'A client that requests the location of "auth_request" or "mirror" reaches the service behind it, with any headers it likes.',
   fix: 'Add "internal" to the location.',
   bad: {
     text: 'location / { auth_request /auth; }\nlocation = /auth {\n    proxy_pass http://127.0.0.1:9000;\n}',
@@ -177,11 +177,11 @@ function leakProblem(location: DirectiveNode, asking: DirectiveNode): Problem {
   const [first] = location.block ?? [];
   return {
     at: path?.span ?? location,
-    message: `location "${path?.value}" answers "${asking.name.value}" and everybody else: add "internal"`,
-    related: [{ span: asking.span, label: 'asks it' }],
+    message: `location "${path?.value}" is for "${asking.name.value}", but any client can request it: add "internal"`,
+    related: [{ span: asking.span, label: 'uses it' }],
     ...(first && {
       fix: {
-        title: 'add "internal": requests from outside get 404 then',
+        title: 'add "internal": requests from clients then get 404',
         safe: false,
         edits: [lineBefore(first, 'internal;')],
       },
@@ -205,9 +205,9 @@ const statusExposed: Rule = {
   id: 'GW315',
   slug: 'status-exposed',
   severity: 'warning',
-  summary: 'stub_status or metrics that everybody may read',
-  why: 'Numbers of requests, locations and upstreams tell strangers how the gateway is built and when it is weak.',
-  fix: 'Restrict access: allow and deny, a loopback address, a Unix socket.',
+  summary: 'stub_status or metrics that anyone can read',
+  why: 'Numbers of requests, locations and upstreams show strangers how the gateway is built and when it is overloaded.',
+  fix: 'Restrict access with "allow" and "deny", or listen on a loopback address or a Unix socket.',
   bad: { in: 'http', text: 'server { listen 80; location = /status { stub_status; } }' },
   good: {
     in: 'http',
@@ -216,7 +216,7 @@ const statusExposed: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.exposed('status-exposed')) {
       const text = [node.name, ...node.args].map(({ value }) => value).join(' ');
-      yield { at: node, message: `"${text}" can be read by everybody`, hint: KEEP_OUT };
+      yield { at: node, message: `"${text}" can be read by anyone`, hint: KEEP_OUT };
     }
   },
 };

@@ -68,8 +68,8 @@ const captureMissing: Rule = {
   id: 'GW115',
   slug: 'capture-missing',
   severity: 'warning',
-  summary: 'a "$1" to "$9" that no pattern can have filled',
-  why: 'It is empty for every request, so the path or host that it is part of is wrong.',
+  summary: 'a "$1" to "$9" that no pattern can set',
+  why: 'It is always empty, so the path or host that contains it is wrong.',
   fix: 'Count the groups of the pattern, or give them names: "(?<id>...)" and "$id".',
   bad: { text: 'rewrite ^/user/([0-9]+)$ /users/$1/$2 last;' },
   good: { text: 'rewrite ^/user/([0-9]+)/([a-z]+)$ /users/$1/$2 last;' },
@@ -150,9 +150,9 @@ const captureReplaced: Rule = {
   id: 'GW226',
   slug: 'capture-replaced',
   severity: 'warning',
-  summary: 'a "$1" to "$9" behind a "map" that has patterns',
-  why: 'A value is made from left to right, and a pattern of the "map" that matches on the way replaces all captures: "$1" is its group, or empty.',
-  fix: 'Give the group of the first pattern a name: "(?<id>...)" and "$id".',
+  summary: 'a "$1" to "$9" after the variable of a "map" with patterns',
+  why: 'A value is evaluated from left to right. If a pattern of the "map" matches, it replaces all captures: "$1" is then the group of that pattern, or empty.',
+  fix: 'Name the group of the first pattern: "(?<id>...)" and "$id".',
   bad: {
     in: 'http',
     text: 'map $host $tenant { default none; ~^(\\w+)\\.example$ $1; }\nserver { listen 8080; rewrite ^/(.*)$ /$tenant/$1 break; }',
@@ -172,7 +172,7 @@ const captureReplaced: Rule = {
         const name = map.args[1]?.value ?? '';
         yield {
           at: use.span,
-          message: `"$${use.capture}" is what "${name}" has matched, if one of its patterns does`,
+          message: `"$${use.capture}" is a group of the "map" of "${name}" if one of its patterns matches`,
           related: [{ span: map.span, label: 'has patterns' }],
         };
       }

@@ -29,8 +29,8 @@ const certificateExpiring: Rule = {
   slug: 'certificate-expiring',
   severity: 'warning',
   summary: 'a certificate that has expired, or will within three weeks',
-  why: 'Browsers refuse the site from that moment on.',
-  fix: 'Renew it, find out why it was not renewed in time, and reload.',
+  why: 'Browsers refuse the site once it has expired.',
+  fix: 'Renew it and reload; check why it was not renewed in time.',
   bad: {
     text: SHOP.text,
     files: { ...SHOP.files, 'shop.crt': { names: ['shop.example'], days: 10 } },
@@ -66,8 +66,8 @@ const keyMismatch: Rule = {
   slug: 'key-mismatch',
   severity: 'error',
   summary: 'a key that does not belong to its certificate',
-  why: 'The configuration does not load: no handshake could succeed.',
-  fix: 'Name the key that the certificate was requested with; after a renewal, both files are new.',
+  why: 'No handshake could succeed, so the configuration does not load.',
+  fix: 'Name the key with which the certificate was requested. A renewal may replace both files.',
   bad: {
     text: SHOP.text,
     files: {
@@ -85,7 +85,7 @@ const certificateName: Rule = {
   severity: 'warning',
   summary: 'a server has a name that its certificate does not have',
   why: 'Browsers refuse the site under that name.',
-  fix: 'Have the certificate issued for all names of the server.',
+  fix: 'Request a certificate for all names of the server.',
   bad: {
     text: SHOP.text.replace('server_name shop.example', 'server_name shop.example www.shop.example'),
     files: SHOP.files,
@@ -139,9 +139,9 @@ const keyWorldReadable: Rule = {
   id: 'GW510',
   slug: 'key-world-readable',
   severity: 'error',
-  summary: 'the key of a certificate can be read by every user of the machine',
-  why: 'Whoever has the key can pretend to be the site, and any program on the machine can copy it.',
-  fix: 'chmod 600 (or 640 with a group of its own).',
+  summary: 'the key of a certificate can be read by every user of the system',
+  why: 'Anyone who has the key can impersonate the site, and any program on the machine can copy it.',
+  fix: 'Use chmod 600, or 640 with a group of its own.',
   bad: {
     text: SHOP.text,
     files: { ...SHOP.files, 'shop.key': { keyOf: 'shop.crt', mode: 0o644 } },
@@ -159,7 +159,7 @@ const keyWorldReadable: Rule = {
         if (mode === undefined) continue;
         yield {
           at: node,
-          message: `key "${text}" is readable by everybody (mode ${mode})`,
+          message: `key "${text}" is readable by all users (mode ${mode})`,
           hint: 'chmod 600',
         };
       }
@@ -176,8 +176,8 @@ const rejectHandshakeDefault: Rule = {
   slug: 'reject-handshake-default',
   severity: 'info',
   summary: 'clients that ask for an unknown name get the certificate of a site',
-  why: 'Whoever scans addresses learns which sites are here, and the default site responds to requests for the names of others.',
-  fix: 'Let a server with "ssl_reject_handshake on" be the default.',
+  why: 'Scanners learn which sites are here, and the default site responds to requests for other names.',
+  fix: 'Add a default server with "ssl_reject_handshake on".',
   bad: { in: 'http', text: `${FIRST_SERVER}\n${SECOND_SERVER}`, files: BOTH_NAMES },
   good: {
     in: 'http',

@@ -11,7 +11,7 @@ const weakProtocols: Rule = {
   severity: 'error',
   summary: 'a server speaks TLS older than 1.2',
   why: 'SSL and TLS 1.0 and 1.1 are broken and forbidden (RFC 8996); every client of the last ten years speaks TLS 1.2.',
-  fix: 'Say "ssl_protocols TLSv1.2 TLSv1.3;".',
+  fix: 'Write "ssl_protocols TLSv1.2 TLSv1.3;".',
   bad: { text: `${SHOP.text}\nssl_protocols TLSv1.1 TLSv1.2 TLSv1.3;`, files: SHOP.files },
   good: { text: `${SHOP.text}\nssl_protocols TLSv1.2 TLSv1.3;`, files: SHOP.files },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -31,7 +31,7 @@ function* protocolProblems(node: DirectiveNode): Generator<Problem> {
     at: node,
     message: `"${node.name.value}" allows ${weak.map(({ value }) => value).join(', ')}`,
     fix: {
-      title: `say "${text}": old clients are refused then`,
+      title: `replace them with "${text}": old clients are then refused`,
       safe: false,
       edits: [{ span: { ...first.span, end: last.span.end }, text }],
     },
@@ -93,9 +93,9 @@ const weakCiphers: Rule = {
   id: 'GW502',
   slug: 'weak-ciphers',
   severity: 'error',
-  summary: 'a list of ciphers with some that protect nothing, or too little',
-  why: 'An attacker on the way makes both sides choose the weakest cipher that they share: no encryption (eNULL), no authentication (aNULL), or one that can be broken (RC4, DES, 3DES, EXPORT).',
-  fix: 'Leave "ssl_ciphers" out, or take them from the list with "!aNULL:!eNULL:!RC4:!3DES:!DES:!EXPORT".',
+  summary: 'a list of ciphers that includes weak ones',
+  why: 'An attacker on the network path can make both sides choose the weakest cipher that they share: no encryption (eNULL), no authentication (aNULL), or one that can be broken (RC4, DES, 3DES, EXPORT).',
+  fix: 'Remove "ssl_ciphers", or exclude the weak ones with "!aNULL:!eNULL:!RC4:!3DES:!DES:!EXPORT".',
   bad: { text: `${SHOP.text}\nssl_ciphers HIGH:RC4-SHA:!aNULL;`, files: SHOP.files },
   good: { text: `${SHOP.text}\nssl_ciphers HIGH:!aNULL:!MD5;`, files: SHOP.files },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -115,7 +115,7 @@ function* cipherProblems({ name }: DirectiveNode, list: Word | undefined): Gener
     at: list.span,
     message: `"${name.value}" has weak ciphers: ${weak.join(', ')}`,
     fix: {
-      title: `end the list with "${text}": clients that speak nothing else are refused then`,
+      title: `end the list with "${text}": clients that support nothing else are then refused`,
       safe: false,
       edits: [lengthened(list, text)],
     },

@@ -8,7 +8,7 @@ const syncAlone: Rule = {
   slug: 'sync-alone',
   severity: 'warning',
   summary: '"sync" of limit_req_zone or "sticky learn" without a cluster',
-  why: 'Each gateway counts requests and learns sessions for itself. Behind a balancer with three of them a client gets three times the rate, and only one of them knows its session.',
+  why: 'Each gateway counts requests and learns sessions for itself. With three gateways behind a balancer, a client gets three times the rate, and only one gateway knows its session.',
   fix: 'Declare the store that the gateways share: cluster main { backend redis://…; secret …; }. Or remove "sync".',
   bad: { in: 'http', text: 'limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s sync;' },
   good: {

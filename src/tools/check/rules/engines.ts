@@ -14,7 +14,7 @@ const frontProxyEngine: Rule = {
   slug: 'front-proxy-engine',
   severity: 'info',
   summary: 'a port behind another proxy is served by uWebSockets.js',
-  why: 'uWebSockets.js refuses HTTP/1.0 with 505, and gw never sees the request. nginx speaks it to its upstreams unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers. uWebSockets.js also takes bytes from 0x80 on for blanks around header values: "Content-Length: 3\\xa0" counts as 3, where the proxy in front may read something else. Two readers that disagree on where a request ends let a client smuggle one in.',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505, and gw never sees the request. nginx sends HTTP/1.0 to its upstreams unless "proxy_http_version 1.1" is set there, and so do some health checks of load balancers. uWebSockets.js also treats bytes from 0x80 on as blanks around header values: "Content-Length: 3\\xa0" counts as 3, but the proxy in front may read it differently. If two servers disagree on where a request ends, a client can smuggle a request past the proxy.',
   fix: 'Serve that port with the node engine, which serves HTTP/1.0 and refuses such values.',
   bad: {
     in: 'http',
@@ -47,8 +47,8 @@ const oldProtocol: Rule = {
   slug: 'http10-to-uws',
   severity: 'error',
   summary: 'HTTP/1.0 to a port of this configuration that uWebSockets.js serves',
-  why: 'uWebSockets.js refuses HTTP/1.0 with 505 before gw sees the request: nothing that is forwarded there is ever served, and active checks fail.',
-  fix: 'Leave out "proxy_http_version 1.0", or serve that port with the node engine.',
+  why: 'uWebSockets.js refuses HTTP/1.0 with 505 before gw sees the request, so no forwarded request is served there, and active checks fail.',
+  fix: 'Remove "proxy_http_version 1.0", or serve that port with the node engine.',
   bad: {
     in: 'http',
     text: 'server {\n    listen 127.0.0.1:8080;\n    return 204;\n}\nserver {\n    listen 127.0.0.1:8081 engine=node;\n    proxy_http_version 1.0;\n    location / {\n        proxy_pass http://127.0.0.1:8080;\n    }\n}',
@@ -94,8 +94,8 @@ const lostHeaderBytes: Rule = {
   slug: 'lost-header-bytes',
   severity: 'info',
   off: true,
-  summary: 'headers are passed on from a port where their values may lose bytes',
-  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". Nothing shows that there was more. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them; what gets lost are names of people and files in custom headers.',
+  summary: 'headers are passed on from a port that may drop bytes of their values',
+  why: 'uWebSockets.js drops bytes from 0x80 on at both ends of header values before gw sees them, except on Linux on ARM: "X-Name: José" arrives as "Jos". The loss cannot be detected. HTTP allows such bytes but gives them no meaning (RFC 9110, 5.5), so most clients escape them. Mostly names of people and files in custom headers are affected.',
   fix: 'Serve that port with the node engine, or have clients escape such values.',
   bad: {
     in: 'http',
@@ -147,9 +147,9 @@ const nodeEngineOnly: Rule = {
   id: 'GW221',
   slug: 'node-engine-only',
   severity: 'info',
-  summary: 'a directive that only the node engine carries out, on a port of uWebSockets.js',
+  summary: 'a directive that only the node engine supports, on a port of uWebSockets.js',
   why: 'uWebSockets.js is faster and does less: its timeouts are fixed, and it sends neither trailers nor early hints. The page "Two engines" of the guide lists what differs.',
-  fix: 'Serve that port with the node engine ("listen ... engine=node"), or leave the directive out.',
+  fix: 'Serve that port with the node engine ("listen ... engine=node"), or remove the directive.',
   bad: {
     in: 'http',
     text: 'server {\n    listen 127.0.0.1:8080;\n    add_trailer X-Checksum $request_id;\n    return 204;\n}',
@@ -169,7 +169,7 @@ const nodeEngineOnly: Rule = {
       if (isSame || isOff || !servers.some((server) => isAround(block, server))) continue;
       yield {
         at: node,
-        message: `"${name}" has no effect where uWebSockets.js serves: it ${NODE_ONLY.get(name)}`,
+        message: `"${name}" has no effect on ports of uWebSockets.js, which ${NODE_ONLY.get(name)}`,
       };
     }
   },

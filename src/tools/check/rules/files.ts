@@ -21,8 +21,8 @@ const tryFilesProxy: Rule = {
   slug: 'try-files-proxy',
   severity: 'warning',
   summary: '"try_files" and "proxy_pass" in one location',
-  why: '"try_files" only chooses the URI. A file that exists is not sent: the request goes to the upstream. A request without a file goes to the last word, and not to "proxy_pass".',
-  fix: 'Move "proxy_pass" to a named location, and name that as the last word of "try_files".',
+  why: '"try_files" only chooses the URI. If a file exists, it is not sent: the request goes to the upstream. If none exists, the request goes to the last parameter of "try_files", not to "proxy_pass".',
+  fix: 'Move "proxy_pass" to a named location, and make that the last parameter of "try_files".',
   bad: { in: 'location', text: 'try_files $uri /index.html;\nproxy_pass http://127.0.0.1:9000;' },
   good: {
     text: 'location / { try_files $uri @app; }\nlocation @app { proxy_pass http://127.0.0.1:9000; }',
@@ -34,8 +34,8 @@ const tryFilesProxy: Rule = {
       if (!files || files.args.at(-1)?.value.startsWith('=')) continue;
       yield {
         at: node,
-        message: '"proxy_pass" answers for what "try_files" finds: no file is ever sent',
-        related: [{ span: files.span, label: 'decides the URI only' }],
+        message: '"proxy_pass" gets the requests for files that "try_files" finds: no file is ever sent',
+        related: [{ span: files.span, label: 'only chooses the URI' }],
       };
     }
   },
@@ -45,9 +45,9 @@ const aliasTraversal: Rule = {
   id: 'GW301',
   slug: 'alias-traversal',
   severity: 'error',
-  summary: 'a location without a final slash whose alias has one',
-  why: 'The prefix "/img" also matches "/img../", which nginx maps to the folder above the alias: everything beside it can be read.',
-  fix: 'End the location with a slash, as the alias does.',
+  summary: 'a location without a trailing slash whose "alias" has one',
+  why: 'The prefix "/img" also matches "/img../", which nginx maps to the directory above the alias: clients can read everything there.',
+  fix: 'End the location with a slash, like the alias.',
   bad: { text: 'location /img { alias /srv/img/; }' },
   good: { text: 'location /img/ { alias /srv/img/; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -72,7 +72,7 @@ function problemOfPrefix({ node, block }: Use, prefix: string): Problem | undefi
     label: 'alias has one',
     related: [{ span: word.span, label: 'prefix has no trailing slash' }],
     fix: {
-      title: `end the location with "/": requests for "${prefix}" itself are then served differently`,
+      title: `end the location with "/": requests for "${prefix}" itself then go elsewhere`,
       safe: false,
       edits: [lengthened(word, '/')],
     },
@@ -91,9 +91,9 @@ function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefi
   if (!group || !path || !word || (used !== group[1] && used !== last)) return undefined;
   return {
     at: node,
-    message: `alias "${shown(path, path.value)}" also serves the folder above: $${used} can begin with "../"`,
-    hint: 'let a slash stand before the group: "^/img/(.*)$"',
-    related: [{ span: word.span, label: 'matches any text behind the prefix' }],
+    message: `alias "${shown(path, path.value)}" also serves the directory above: $${used} can begin with "../"`,
+    hint: 'put a slash before the group: "^/img/(.*)$"',
+    related: [{ span: word.span, label: 'matches any text after the prefix' }],
   };
 }
 
@@ -110,9 +110,9 @@ const rootExposure: Rule = {
   id: 'GW302',
   slug: 'root-exposure',
   severity: 'error',
-  summary: 'a directory of the system is served',
-  why: 'Everybody can read what the gateway can: configuration, keys, password hashes, logs.',
-  fix: 'Name the directory that holds the site and nothing else.',
+  summary: 'a system directory is served',
+  why: 'Clients can read all files that the gateway can read: configuration, keys, password hashes, logs.',
+  fix: 'Name a directory that contains only the site.',
   bad: { text: 'root /;' },
   good: { text: 'root /srv/www;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -121,7 +121,7 @@ const rootExposure: Rule = {
       const path = servedBy(use, patterns);
       if (path === undefined || !(SYSTEM.has(path) || BELOW.test(`${path}/`))) continue;
       const [word] = use.node.args;
-      const what = path === '/' ? 'the whole file system' : `the directory "${path}" of the system`;
+      const what = path === '/' ? 'the whole file system' : `the system directory "${path}"`;
       yield {
         at: use.node,
         message: `"${use.node.name.value} ${shown(word, word?.value ?? '')}" serves ${what}`,
@@ -160,8 +160,8 @@ const dotfilesServed: Rule = {
   id: 'GW316',
   slug: 'dotfiles-served',
   severity: 'warning',
-  summary: 'hidden files below a root can be fetched',
-  why: 'Robots ask every address for "/.git/config" and "/.env": the source of the site and its passwords.',
+  summary: 'hidden files below a root can be downloaded',
+  why: 'Bots request "/.git/config" and "/.env" on every address to find sources and passwords.',
   fix: 'Refuse them: "location ~ /\\\\.(?!well-known/) { return 404; }", and keep the repository out of the root.',
   bad: {
     in: 'http',
@@ -186,7 +186,7 @@ const dotfilesServed: Rule = {
       if (found.length === 0) continue;
       yield {
         at: node,
-        message: `${namesText(found)} below this root can be fetched by everybody`,
+        message: `${namesText(found)} below this root can be downloaded by anyone`,
         ...(block.context === 'server' && {
           fix: {
             title: 'refuse hidden files, except those of "/.well-known/"',
@@ -238,9 +238,9 @@ const tmpPathShared: Rule = {
   id: 'GW910',
   slug: 'tmp-path-shared',
   severity: 'warning',
-  summary: 'files of requests in a directory that all users share',
-  why: 'Others on the machine see which files come and go, and can take their names beforehand; cleaners delete them in use.',
-  fix: 'Name a directory of its own, for the user of the gateway alone.',
+  summary: 'request data is stored in a directory that all users share',
+  why: 'Other users can see the files and occupy their names beforehand, and cleanup jobs delete files in use.',
+  fix: 'Name a directory that only the user of the gateway can access.',
   bad: { text: 'client_body_temp_path /tmp;' },
   good: { text: 'client_body_temp_path /var/lib/gw/bodies;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -259,9 +259,9 @@ const logNameChosen: Rule = {
   id: 'GW912',
   slug: 'log-name-chosen',
   severity: 'warning',
-  summary: 'an access log whose name clients choose',
-  why: 'The default server of an address takes requests with any "Host": whoever sends a thousand names makes a thousand files.',
-  fix: 'Name the log by "$server_name", or by a "map" that lists the names.',
+  summary: 'an access log whose name clients can choose',
+  why: 'The default server of an address gets requests with any "Host": a client that sends a thousand names creates a thousand files.',
+  fix: 'Use "$server_name" in the name of the log, or a "map" that lists the names.',
   bad: {
     in: 'http',
     text: 'server { listen 8080; server_name a.example; access_log logs/$host.log; return 204; }',
@@ -279,7 +279,7 @@ const logNameChosen: Rule = {
       if (!name || chosen === undefined || isLimited || name.value.startsWith('syslog:')) continue;
       if (chosen === 'host' && !loggedBy(config, { node, block }).some((server) => anyHost.has(server)))
         continue;
-      yield { at: name.span, message: `clients choose the name of this log by "$${chosen}"` };
+      yield { at: name.span, message: `clients can choose the name of this log by "$${chosen}"` };
     }
   },
 };

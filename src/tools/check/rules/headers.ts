@@ -11,9 +11,9 @@ const httpSplitting: Rule = {
   id: 'GW303',
   slug: 'http-splitting',
   severity: 'error',
-  summary: 'a decoded value, which can hold line breaks, in a header or a redirect',
-  why: 'The path in "$uri" is decoded: "%0d%0a" in a request becomes a line break, and what follows it becomes a header of the client\'s choice: a cookie, a second response. gw refuses to send such a header, but nginx does send it.',
-  fix: 'Use "$request_uri", which stays as the client sent it, or a pattern whose groups take no line breaks.',
+  summary: 'a decoded value, which can contain line breaks, in a header or a redirect',
+  why: 'The path in "$uri" is decoded: "%0d%0a" in a request becomes a line break, and the text after it becomes a header that the client chooses: a cookie, or a second response. gw refuses to send such a header, but nginx sends it.',
+  fix: 'Use "$request_uri", which stays as the client sent it, or a pattern whose groups match no line breaks.',
   bad: { text: 'location / { return 301 https://example.com$uri; }' },
   good: { text: 'location / { return 301 https://example.com$request_uri; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -37,7 +37,7 @@ function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterab
     const fix = requestUriFix(word, piece);
     yield {
       at: word.span,
-      message: `"${piece.name}" can hold line breaks of the client's here: ${whatFor(use.node)}`,
+      message: `"${piece.name}" can contain line breaks that the client chose: ${whatFor(use.node)}`,
       related,
       ...(fix && { fix }),
     };
@@ -83,7 +83,7 @@ function requestUriFix({ value, span, quote }: Word, { name }: ClientSource): Fi
   if (before === undefined || !isPlain) return undefined;
   const start = span.start + quote.length + before.length;
   return {
-    title: 'use "$request_uri": escapes stay as they came, and the query comes along',
+    title: 'use "$request_uri", which keeps escapes and includes the query',
     safe: false,
     edits: [{ span: { ...span, start, end: span.end - quote.length }, text: '$request_uri' }],
   };
@@ -97,9 +97,9 @@ const headerMultiline: Rule = {
   id: 'GW305',
   slug: 'header-multiline',
   severity: 'error',
-  summary: 'the value of a header goes over several lines',
-  why: 'Headers that go on in a second line are obsolete (RFC 9112, 5.2): nginx sends the line break as it is, and clients and proxies refuse the response, or take the rest for a header of its own.',
-  fix: 'Write the value in one line; a long one may be put together with "set" or "map".',
+  summary: 'the value of a header has several lines',
+  why: 'Headers with several lines are obsolete (RFC 9112, 5.2). nginx sends the line break unchanged; clients and proxies refuse the response, or read the rest as another header.',
+  fix: 'Write the value in one line. Long values can be built with "set" or "map".',
   bad: { text: 'add_header Content-Security-Policy "default-src \'self\';\n    img-src *";' },
   good: { text: 'add_header Content-Security-Policy "default-src \'self\'; img-src *";' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -108,7 +108,7 @@ const headerMultiline: Rule = {
       if (!name || !value || !/[\r\n]/.test(value.value)) continue;
       yield {
         at: value.span,
-        message: `the value of header "${name.value}" holds a line break`,
+        message: `the value of header "${name.value}" contains a line break`,
         ...(!value.secret && { fix: joiningFix(value) }),
       };
     }

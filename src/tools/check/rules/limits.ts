@@ -15,9 +15,9 @@ const limitKeyForgeable: Rule = {
   id: 'GW323',
   slug: 'limit-key-forgeable',
   severity: 'warning',
-  summary: 'a limit counts by a header that clients choose',
-  why: 'Another value with each request is another key: the limit never applies to those whom it is meant for.',
-  fix: 'Count by "$binary_remote_addr"; behind a proxy let "set_real_ip_from" and "real_ip_header" find the address.',
+  summary: 'the key of a limit is a header that clients can choose',
+  why: 'A client that sends another value with each request gets another key each time, so the limit never applies.',
+  fix: 'Use "$binary_remote_addr" as the key. Behind a proxy, "set_real_ip_from" and "real_ip_header" give it the address of the client.',
   bad: { in: 'http', text: 'limit_req_zone $http_x_forwarded_for zone=calls:1m rate=10r/s;' },
   good: { in: 'http', text: 'limit_req_zone $binary_remote_addr zone=calls:1m rate=10r/s;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -27,8 +27,8 @@ const limitKeyForgeable: Rule = {
       if (!key || variable === undefined) continue;
       yield {
         at: key.span,
-        message: `"$${variable}" in the key of "${node.name.value}" is what the client says`,
-        hint: 'count by "$binary_remote_addr"',
+        message: `"$${variable}" in the key of "${node.name.value}" can be chosen by the client`,
+        hint: 'use "$binary_remote_addr"',
       };
     }
   },
@@ -38,9 +38,9 @@ const bodySizeUnset: Rule = {
   id: 'GW324',
   slug: 'body-size-unset',
   severity: 'info',
-  summary: 'uploads are cut off at one megabyte, the default',
+  summary: 'uploads are limited to one megabyte, the default',
   why: 'Larger bodies are refused with 413 before the upstream sees them.',
-  fix: 'Say with "client_max_body_size" how large an upload may be.',
+  fix: 'Set "client_max_body_size" to the largest upload.',
   bad: { text: 'location /upload/ {\n    proxy_pass http://127.0.0.1:9000;\n}' },
   good: {
     text: 'location /upload/ {\n    client_max_body_size 50m;\n    proxy_pass http://127.0.0.1:9000;\n}',
@@ -74,8 +74,8 @@ const limitUnshared: Rule = {
   slug: 'limit-unshared',
   severity: 'warning',
   summary: 'a shared limit in a cluster whose store is PostgreSQL',
-  why: 'PostgreSQL shares no rates, because each request would write a row. "fallback" of "limits" decides about each request: with "local" each gateway allows the whole rate.',
-  fix: 'Share limits through Redis or Valkey, in a cluster of its own if need be. Or take "cluster=" away.',
+  why: 'Rates are not shared through PostgreSQL, because each request would write a row. The "fallback" of "limits" applies to every request: with "local", each gateway allows the whole rate.',
+  fix: 'Share limits through Redis or Valkey, if necessary in a separate cluster. Or remove "cluster=".',
   bad: { in: 'http', text: sharedLimit('postgres://gw_cluster@127.0.0.1/gw'), files: CLUSTER_KEY },
   good: { in: 'http', text: sharedLimit('redis://127.0.0.1:6379'), files: CLUSTER_KEY },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -92,7 +92,7 @@ const limitUnshared: Rule = {
         yield {
           at: word.span,
           message: `cluster "${String(cluster.args)}" shares no limits: its store is PostgreSQL`,
-          hint: '"fallback" of "limits" decides about each request',
+          hint: 'the "fallback" of "limits" applies to every request',
         };
       }
     }

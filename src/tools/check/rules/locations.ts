@@ -8,9 +8,9 @@ const unreachableLocation: Rule = {
   id: 'GW201',
   slug: 'unreachable-location',
   severity: 'warning',
-  summary: 'a location that no request ever gets to',
-  why: 'Another location takes every request first: an exact one, a "^~" prefix, or a regex that comes earlier in the file and matches all that this one does. What stands in this location, a "deny" included, has no effect.',
-  fix: 'Put the narrower regex in front of the broader one, or narrow the location that wins.',
+  summary: 'a location that no request can reach',
+  why: 'Another location gets all of its requests: an exact one, a "^~" prefix, or an earlier regex that matches everything that this one matches. The directives of this location, such as "deny", have no effect.',
+  fix: 'Put the narrower regex before the broader one, or narrow the location that wins.',
   bad: {
     text: 'location ~ ^/docs/ { return 200 docs; }\nlocation ~ ^/docs/.*\\.pdf$ { return 200 pdf; }',
   },
@@ -30,9 +30,9 @@ function unreachableProblem(location: CheckedLocation, instead: LostUri | undefi
     const inside = around ? ` inside ${quotedLocation(around)}` : '';
     return {
       at: wordsOf(location),
-      message: `location ${quotedLocation(location)} never matches: there is no such URI${inside}`,
+      message: `location ${quotedLocation(location)} never matches: no URI has this form${inside}`,
       ...(!around && { hint: 'a URI begins with "/"' }),
-      ...(around && { related: [{ span: wordsOf(around), label: 'only these URIs come inside' }] }),
+      ...(around && { related: [{ span: wordsOf(around), label: 'only these URIs get here' }] }),
     };
   }
   const { uri, winner } = instead;
@@ -48,9 +48,9 @@ const regexShadowsPrefix: Rule = {
   id: 'GW202',
   slug: 'regex-shadows-prefix',
   severity: 'warning',
-  summary: 'a prefix location that loses some of its requests to a regex',
-  why: 'A regex location wins over a prefix one, however long the prefix is. The requests that it takes are not served from where the prefix location says, and its "deny" or "auth_basic" does not protect them.',
-  fix: 'Write "^~" in front of the prefix, so that regexes are not tried below it, or nest the regex location in it.',
+  summary: 'a regex location takes some requests of a prefix location',
+  why: 'A regex location wins over a prefix location, however long the prefix is. For the requests that it takes, the directives of the prefix location do not apply, not even "deny" or "auth_basic".',
+  fix: 'Write "^~" before the prefix, so that regexes are not tried for it, or nest the regex location in it.',
   bad: {
     text: 'location /files/ { alias /srv/upload/; }\nlocation ~ \\.(?:css|js)$ { expires 1h; }',
   },
@@ -106,11 +106,11 @@ function* shadowProblems(
     message: `location ${quotedLocation(location)} does not get all of its requests: "${shownUri(uri)}" goes to ${quotedLocation(winner)}`,
     related: [
       { span: wordsOf(winner), label: `takes "${shownUri(uri)}"` },
-      { span: own.name.span, label: 'does not hold for it' },
+      { span: own.name.span, label: 'does not apply to it' },
     ],
     ...(isAlone && {
       fix: {
-        title: 'keep regexes away with "^~": requests that go to them now are then served differently',
+        title: 'add "^~": requests that regexes take now are then served here',
         safe: false,
         edits: [{ span: { ...prefix, end: prefix.start }, text: '^~ ' }],
       },
@@ -150,9 +150,9 @@ const regexOrder: Rule = {
   id: 'GW203',
   slug: 'regex-order',
   severity: 'info',
-  summary: 'a regex location behind a broader one that takes all of its ordinary requests',
-  why: 'Regex locations are tried in the order of the file, and the first match wins. Only URIs with control characters, empty segments or the like get past the broader one.',
-  fix: 'Put the narrower regex in front of the broader one.',
+  summary: 'a regex location after a broader one that takes all of its ordinary requests',
+  why: 'Regex locations are tried in the order of the file, and the first match wins. Only unusual URIs, for example with control characters or empty segments, do not match the broader one.',
+  fix: 'Put the narrower regex before the broader one.',
   bad: {
     text: 'location ~ ^/docs/.*$ { return 200 docs; }\nlocation ~ ^/docs/[^/]*\\.pdf$ { return 200 pdf; }',
   },
@@ -165,7 +165,7 @@ const regexOrder: Rule = {
       const { uri, winner } = reach.instead;
       yield {
         at: wordsOf(location),
-        message: `location ${quotedLocation(location)} gets only odd URIs such as "${shownUri(reach.uri)}": ${quotedLocation(winner)} wins for "${shownUri(uri)}"`,
+        message: `location ${quotedLocation(location)} gets only unusual URIs such as "${shownUri(reach.uri)}": ${quotedLocation(winner)} wins for "${shownUri(uri)}"`,
         related: [{ span: wordsOf(winner), label: `takes "${shownUri(uri)}"` }],
       };
     }
@@ -177,7 +177,7 @@ const duplicateLocation: Rule = {
   slug: 'duplicate-location',
   severity: 'error',
   summary: 'two locations of one block with the same path',
-  why: 'There is no telling which of the two should serve a request.',
+  why: 'It is unclear which of the two should serve a request.',
   fix: 'Delete one of them, or make one of them exact ("=").',
   bad: { text: 'location /a { return 204; }\nlocation ^~ /a { return 404; }' },
   good: { text: 'location /a { return 204; }\nlocation = /a { return 404; }' },
@@ -188,7 +188,7 @@ const namedLocationUnused: Rule = {
   slug: 'named-location-unused',
   severity: 'info',
   summary: 'a named location that nothing refers to',
-  why: 'No URI leads to it: only "try_files", "error_page" and the like do, so it never answers. Most often a name is misspelt.',
+  why: 'Only directives such as "try_files" and "error_page" lead to a named location, so it never serves a request. Usually, a name is misspelt.',
   fix: 'Refer to it, or delete it.',
   bad: { text: 'location @old { return 410; }' },
   good: { text: 'error_page 404 @old;\nlocation @old { return 410; }' },

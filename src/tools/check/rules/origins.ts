@@ -8,9 +8,9 @@ const originRegex: Rule = {
   id: 'GW313',
   slug: 'origin-regex',
   severity: 'error',
-  summary: "a pattern for trusted sites that strangers' sites match as well",
-  why: "Without anchors, or with a dot that is not escaped, the pattern accepts hosts that anybody can register. Their pages may then read answers with the user's cookies, or pass for yours.",
-  fix: 'Write the whole origin: "^https://(?:[a-z0-9-]+\\.)*example\\.com$".',
+  summary: 'a pattern for trusted sites that also accepts other sites',
+  why: 'Without anchors, or with a dot that is not escaped, the pattern accepts hosts that anyone can register. Their pages can then read responses with the cookies of the user, or pass for yours.',
+  fix: 'Match the whole origin: "^https://(?:[a-z0-9-]+\\.)*example\\.com$".',
   bad: {
     in: 'http',
     text: 'map $http_origin $cors {\n  default "";\n  ~^https://example\\.com $http_origin;\n}',
@@ -48,9 +48,9 @@ const corsStarCredentials: Rule = {
   id: 'GW314',
   slug: 'cors-star-credentials',
   severity: 'error',
-  summary: 'every origin may read responses to a logged-in user',
-  why: 'With Access-Control-Allow-Credentials and the request\'s own origin sent back, any page may read what the user may; with "*" browsers refuse altogether.',
-  fix: 'Send back only origins that a "map" knows.',
+  summary: 'any site can read responses to a logged-in user',
+  why: 'With "Access-Control-Allow-Credentials", any page can read what the user can read if the origin of the request is sent back. If "*" is sent, browsers refuse every page.',
+  fix: 'Send back only origins that a "map" lists.',
   bad: {
     in: 'location',
     text: 'add_header Access-Control-Allow-Origin $http_origin;\nadd_header Access-Control-Allow-Credentials true;',
@@ -70,8 +70,8 @@ const corsStarCredentials: Rule = {
       if (value !== '*' && !(isReflected && !isChecked(block))) continue;
       yield {
         at: origin,
-        message: `"Access-Control-Allow-Origin ${value}" with credentials ${isReflected ? 'lets every page read what the user may read' : 'is refused by browsers'}`,
-        related: [{ span: credentials.span, label: 'credentials are allowed here' }],
+        message: `"Access-Control-Allow-Origin ${value}" with credentials ${isReflected ? 'lets any page read what the user can read' : 'is refused by browsers'}`,
+        related: [{ span: credentials.span, label: 'allows credentials' }],
       };
     }
   },

@@ -17,9 +17,9 @@ const regexInPrefix: Rule = {
   id: 'GW205',
   slug: 'regex-in-prefix',
   severity: 'warning',
-  summary: 'a pattern in a location that compares its text as it is',
-  why: 'Without "~" the dots, stars and brackets stand for themselves, so hardly any request gets to the location.',
-  fix: 'Put "~" (or "~*", which takes any case) before the pattern.',
+  summary: 'a pattern in a location without "~"',
+  why: 'Without "~", dots, stars and brackets are ordinary characters, so hardly any request matches the location.',
+  fix: 'Put "~" (or "~*", which ignores case) before the pattern.',
   bad: { text: String.raw`location /files/.*\.php { return 404; }` },
   good: { text: String.raw`location ~ ^/files/.*\.php$ { return 404; }` },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -32,7 +32,7 @@ const regexInPrefix: Rule = {
       const { span } = word;
       yield {
         at: span,
-        message: `"${match.path}" is ${isBare ? 'a literal prefix' : 'compared as it is'}; did you mean "~"?`,
+        message: `"${match.path}" is ${isBare ? 'a literal prefix' : 'not used as a pattern'}; did you mean "~"?`,
         fix: isBare
           ? {
               title: 'make it a pattern',
@@ -49,8 +49,8 @@ const unanchoredRegex: Rule = {
   id: 'GW208',
   slug: 'unanchored-regex',
   severity: 'warning',
-  summary: 'a regex for an extension that does not say where the name ends',
-  why: 'Without "$" the extension may stand anywhere in the URI: a file with a longer name, or one below a folder of that name, is handled as if it had the extension.',
+  summary: 'a regex for an extension that is not anchored at its end',
+  why: 'Without "$", the extension can be anywhere in the URI: a file with a longer name, or one below a folder of that name, is handled as if it had the extension.',
   fix: 'End the pattern with "$".',
   bad: { text: 'location ~ \\.php { return 200 script; }' },
   good: { text: 'location ~ \\.php$ { return 200 script; }' },
@@ -90,9 +90,9 @@ const regexRedos: Rule = {
   id: 'GW209',
   slug: 'regex-redos',
   severity: 'error',
-  summary: 'a pattern that can match a text in very many ways',
-  why: 'The pattern can split a long text into repeated parts in many ways, and tries them all before it gives up. gw turns to an engine that takes linear time, but that engine knows neither look-arounds nor back-references nor large counts; where a pattern has none of them, this is only a remark, for other servers do not have that engine. All other patterns are matched step by step on long texts, ten times slower, and a request that takes more than 250,000 steps gets a 500.',
-  fix: 'Make the repeated parts exclude each other, for example "([^/]+/)*" instead of "(.+/?)*", and leave out look-arounds and counts above 16.',
+  summary: 'a pattern that may take very many steps for some texts',
+  why: 'The pattern can split a long text into repeated parts in many ways, and all of them are tried before the match fails. gw falls back to an engine that takes linear time, but does not support look-arounds, back-references and large counts. For a pattern without these, the finding is only a remark, since other servers do not have such an engine. Other patterns are matched on long texts while steps are counted, ten times slower, and a request that takes more than 250,000 steps gets 500.',
+  fix: 'Make repeated parts exclude each other, for example "([^/]+/)*" instead of "(.+/?)*", and avoid look-arounds and counts above 16.',
   bad: { text: 'location ~ ^/(?!api/)(\\w+\\.?)+/end$ { return 200; }' },
   good: { text: 'location ~ ^/(?!api/)\\w+(?:\\.\\w+)*/end$ { return 200; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -145,7 +145,7 @@ function* backtrackingProblems({ pattern, at }: RegexUse): Iterable<Problem> {
     yield {
       at,
       severity: 'warning',
-      message: `pattern "${pattern.text}" can be tried in so many ways that gw counts the steps on texts of more than ${usual} characters`,
+      message: `pattern "${pattern.text}" can match in so many ways that gw counts the steps for texts of more than ${usual} characters`,
     };
   }
 }
@@ -161,8 +161,8 @@ const caseSensitiveRegex: Rule = {
   slug: 'case-sensitive-regex',
   severity: 'info',
   off: true,
-  summary: 'a regex for extensions that misses them in capitals',
-  why: 'Cameras and older systems write extensions in capitals; such files are served by another location.',
+  summary: 'a regex for extensions that does not match upper case',
+  why: 'Cameras and older systems write extensions in upper case. Requests for such files go to another location.',
   fix: 'Write "~*" instead of "~".',
   bad: { text: 'location ~ \\.(?:jpg|png)$ { expires 1d; }' },
   good: { text: 'location ~* \\.(?:jpg|png)$ { expires 1d; }' },
@@ -203,7 +203,7 @@ const misspeltGroup: Rule = {
   slug: 'misspelt-group',
   severity: 'warning',
   summary: '"(:?" where "(?:" is meant',
-  why: '"(:?a|b)" is a group that begins with an optional colon. It is counted, so "$1" is not the text that was expected.',
+  why: '"(:?a|b)" is a group that begins with an optional colon. It is counted, so "$1" is not the expected text.',
   fix: 'Write "(?:a|b)".',
   bad: { text: 'location ~ ^/(:?img|css)/([a-z]+)$ { return 200 $1; }' },
   good: { text: 'location ~ ^/(?:img|css)/([a-z]+)$ { return 200 $1; }' },

@@ -8,8 +8,8 @@ const authPlainHttp: Rule = {
   id: 'GW319',
   slug: 'auth-plain-http',
   severity: 'warning',
-  summary: 'passwords or tokens come in over plain HTTP',
-  why: 'Everybody on the network path can read them, and use them as long as they are valid.',
+  summary: 'passwords or tokens are sent over plain HTTP',
+  why: 'Anyone on the network path can read them, and use them while they are valid.',
   fix: 'Serve the location over TLS only, and redirect plain HTTP there.',
   bad: {
     in: 'http',
@@ -31,7 +31,7 @@ const authPlainHttp: Rule = {
         told.add(node);
         yield {
           at: node,
-          message: `"${node.name.value}" asks for secrets over plain HTTP`,
+          message: `"${node.name.value}" requires credentials over plain HTTP`,
           ...(server.node && { related: [{ span: server.node.name.span, label: 'listens without TLS' }] }),
         };
       }
@@ -69,9 +69,9 @@ const noHsts: Rule = {
   id: 'GW506',
   slug: 'no-hsts',
   severity: 'info',
-  summary: 'a site over TLS does not tell browsers to stay there',
-  why: 'The first request after each click on an "http://" link goes out unencrypted, and anybody on the network path can respond to it.',
-  fix: 'Say "add_header Strict-Transport-Security \\"max-age=31536000\\" always;".',
+  summary: 'a site over TLS does not tell browsers to stay with TLS',
+  why: 'After each click on an "http://" link, the first request is not encrypted, and anyone on the network path can respond to it.',
+  fix: 'Add "add_header Strict-Transport-Security \\"max-age=31536000\\" always;".',
   bad: { in: 'http', text: `server {\n    ${PUBLIC_SHOP}\n}`, files: SHOP.files },
   good: {
     in: 'http',
@@ -83,8 +83,7 @@ const noHsts: Rule = {
       const at = server.node?.name.span;
       // An upstream may send the header itself, and a server that only refuses need not.
       if (!at || !config.isPublic(server) || forwards(server) || !servesContent(server)) continue;
-      if (!saysHsts(server))
-        yield { at, message: 'answers over TLS come without "Strict-Transport-Security"' };
+      if (!saysHsts(server)) yield { at, message: 'responses over TLS have no "Strict-Transport-Security"' };
     }
   },
 };
@@ -104,7 +103,7 @@ const hstsOnHttp: Rule = {
   slug: 'hsts-on-http',
   severity: 'info',
   summary: '"Strict-Transport-Security" from a server without TLS',
-  why: 'Browsers ignore the header when it comes over plain HTTP (RFC 6797): nothing is protected by it.',
+  why: 'Browsers ignore the header when it comes over plain HTTP (RFC 6797), so it protects nothing.',
   fix: 'Redirect to https:// here, and send the header from the server that speaks TLS.',
   bad: {
     in: 'http',
@@ -140,9 +139,9 @@ const noHttpRedirect: Rule = {
   id: 'GW508',
   slug: 'no-http-redirect',
   severity: 'info',
-  summary: 'a site serves over plain HTTP what it also serves over TLS',
+  summary: 'a site is served over plain HTTP as well as over TLS',
   why: 'A client that follows an "http://" link stays on plain HTTP: passwords and sessions can be read on the network path.',
-  fix: 'Say "return 301 https://$host$request_uri;" in the plain server.',
+  fix: 'Write "return 301 https://$host$request_uri;" in the server without TLS.',
   bad: {
     in: 'http',
     text: `server {\n    listen 80;\n    server_name shop.example;\n    root shop;\n}\n${TLS_SERVER}`,

@@ -18,9 +18,9 @@ const missingResolver: Rule = {
   id: 'GW401',
   slug: 'missing-resolver',
   severity: 'error',
-  summary: 'a host in a variable, and no resolver to ask for its address',
-  why: 'A "proxy_pass" with variables looks its host up for each request. Without "resolver" every one of them ends in 502.',
-  fix: 'Add "resolver" with the address of a name server, or name an "upstream" block.',
+  summary: 'a host in a variable, but no resolver',
+  why: 'A "proxy_pass" with variables looks up its host for each request. Without "resolver", all of them get 502.',
+  fix: 'Add "resolver" with the address of a name server, or use an "upstream" block.',
   bad: { in: 'location', text: 'set $api api.internal;\nproxy_pass http://$api:8080;' },
   good: {
     in: 'location',
@@ -33,7 +33,7 @@ const missingResolver: Rule = {
       if (host === undefined) continue;
       yield {
         at: node,
-        message: `"proxy_pass" has to look up "${shown(node.args[0], host)}" for each request: no "resolver" is defined`,
+        message: `"proxy_pass" has to look up "${shown(node.args[0], host)}" for each request, but there is no "resolver"`,
         hint: 'add "resolver" with the address of your name server',
       };
     }
@@ -74,15 +74,15 @@ const literalHosts = oncePer(
   (config: CheckedConfig) => new Set(literalPasses(config).map(({ target }) => target.host.toLowerCase())),
 );
 
-const RESOLVE_HINT = 'name it in an "upstream" block as "server NAME resolve;", with "resolver"';
+const RESOLVE_HINT = 'write "server NAME resolve;" in an "upstream" block, and add "resolver"';
 
 const staticDns: Rule = {
   id: 'GW402',
   slug: 'static-dns',
   severity: 'warning',
-  summary: 'the name of an upstream is looked up once',
-  why: 'Its addresses are those of the start. When they change, requests go to the old ones until the next reload.',
-  fix: 'In an "upstream" block say "server NAME resolve;" and name a "resolver"; nginx wants a "zone" in the block as well.',
+  summary: 'the name of an upstream is looked up only once',
+  why: 'The name is looked up at the start. When its addresses change, requests go to the old ones until the next reload.',
+  fix: 'Write "server NAME resolve;" in an "upstream" block, and add "resolver". nginx also needs "zone" in the block.',
   bad: { in: 'location', text: 'proxy_pass http://api.internal:8080;\nproxy_set_header Host $host;' },
   good: {
     in: 'http',
@@ -95,7 +95,7 @@ const staticDns: Rule = {
       told.add(host);
       yield {
         at: node,
-        message: `"${shown(node.args[0], host)}" is looked up once, at the start`,
+        message: `"${shown(node.args[0], host)}" is looked up only once, at the start`,
         hint: RESOLVE_HINT,
       };
     }
@@ -138,8 +138,8 @@ const resolverExternal: Rule = {
   slug: 'resolver-external',
   severity: 'warning',
   summary: 'a public name server decides where requests go',
-  why: 'Its answers are not protected on their way: whoever forges one gets the requests. Internal names it does not know at all.',
-  fix: 'Ask a name server of your own network, or one on this machine.',
+  why: 'Responses of name servers are not protected on their way: an attacker who forges one gets the requests. Internal names are unknown to a public server.',
+  fix: 'Use a name server in your own network or on this machine.',
   bad: { text: 'resolver 8.8.8.8;' },
   good: { text: 'resolver 127.0.0.53;' },
   *check(config: CheckedConfig): Iterable<Problem> {

@@ -13,9 +13,9 @@ const rewriteLoop: Rule = {
   id: 'GW213',
   slug: 'rewrite-loop',
   severity: 'error',
-  summary: 'rewrite rules that lead back to where they started',
-  why: 'With "last", or without a flag, the location is searched again. If it is the same one, the rule runs again, and after ten rounds the response is 500.',
-  fix: 'Say "break" where the request should stay in its location, or narrow the pattern so that its own result does not match.',
+  summary: 'rewrite rules that run in a loop',
+  why: 'With "last", or without a flag, the location is searched for again. If it is the same one, the rule runs again; after ten rounds the response is 500.',
+  fix: 'Add "break" if the request should stay in its location, or narrow the pattern so that it does not match its own result.',
   bad: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 last; }' },
   good: { text: 'location /files/ { rewrite ^/files/(.*)$ /files/public/$1 break; }' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -87,9 +87,9 @@ function followed(
 function loopProblem(uri: string, node: DirectiveNode, others: readonly DirectiveNode[]): Problem {
   return {
     at: node,
-    message: `"rewrite" runs in a circle for "${uri}": after 10 rounds the response is 500`,
-    related: others.map(({ span }) => ({ span, label: 'and back by this one' })),
-    fix: { title: 'stay in the location: "break"', safe: false, edits: staying(node) },
+    message: `"rewrite" runs in a loop for "${uri}": after 10 rounds the response is 500`,
+    related: others.map(({ span }) => ({ span, label: 'leads back' })),
+    fix: { title: 'add "break" to stay in the location', safe: false, edits: staying(node) },
   };
 }
 

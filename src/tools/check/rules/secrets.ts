@@ -6,9 +6,9 @@ const secretInClear: Rule = {
   id: 'GW320',
   slug: 'secret-in-clear',
   severity: 'warning',
-  summary: 'a password or a key stands in the configuration',
-  why: 'It ends up in version control, in backups and in everything that shows the configuration.',
-  fix: 'Let the environment or a file hold it: "${env:NAME}" or "${file:/run/secrets/name}".',
+  summary: 'a password or a key is written in the configuration',
+  why: 'It gets into version control, backups and all tools that show the configuration.',
+  fix: 'Put it into the environment or a file: "${env:NAME}" or "${file:/run/secrets/name}".',
   bad: {
     in: 'location',
     text: 'proxy_pass http://127.0.0.1:9000;\nproxy_set_header Authorization "Bearer 3f9c0e6b1d";',
@@ -22,7 +22,7 @@ const secretInClear: Rule = {
     for (const { node, span } of writtenSecrets(config))
       yield {
         at: span,
-        message: `"${node.name.value}" has its secret in the configuration`,
+        message: `"${node.name.value}" has a secret that is written in the configuration`,
         hint: 'use "${env:NAME}" or "${file:PATH}"',
       };
   },
@@ -35,9 +35,9 @@ const configWorldReadable: Rule = {
   id: 'GW321',
   slug: 'config-world-readable',
   severity: 'warning',
-  summary: 'a file of the configuration holds secrets, and every user of the machine can read it',
-  why: 'Any program on the machine, the one that was broken into as well, reads the passwords.',
-  fix: 'chmod 640 with a group of its own, or let the environment or a file hold the secrets.',
+  summary: 'a configuration file contains secrets and is readable by all users',
+  why: 'Every program on the machine can read the passwords, even one that an attacker has taken over.',
+  fix: 'Use chmod 640 with a group of its own, or put the secrets into the environment or a file.',
   bad: {
     in: 'location',
     text: 'include secrets.conf;',
@@ -58,7 +58,7 @@ const configWorldReadable: Rule = {
       if (mode !== undefined)
         yield {
           at: span,
-          message: `"${source.name}" holds secrets and is readable by everybody (mode ${mode})`,
+          message: `"${source.name}" contains secrets and is readable by all users (mode ${mode})`,
           hint: 'chmod 640',
         };
     }

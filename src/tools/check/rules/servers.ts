@@ -22,7 +22,7 @@ const duplicateServerName: Rule = {
   slug: 'duplicate-server-name',
   severity: 'warning',
   summary: 'two servers of one port with the same name',
-  why: 'The first one keeps the name, and the second never gets a request for it.',
+  why: 'The first server gets all requests for the name, the second one gets none.',
   fix: 'Delete one of the names.',
   bad: {
     in: 'http',
@@ -38,9 +38,9 @@ const noDefaultServer: Rule = {
   id: 'GW207',
   slug: 'no-default-server',
   severity: 'warning',
-  summary: 'servers share a socket and none is the default',
-  why: 'A request with a name that no server has, or with none, goes to the server that stands first in the file: which one that is changes when files are renamed.',
-  fix: 'Mark the one that should serve them with "default_server", or add one that refuses: "return 444;".',
+  summary: 'servers share a socket without a default server',
+  why: 'A request with an unknown name, or without a name, goes to the first server. Which server is the first may change when files are renamed.',
+  fix: 'Add "default_server" to the server that should get them, or add a server that refuses them: "return 444;".',
   bad: {
     in: 'http',
     text: 'server { listen 8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
@@ -59,8 +59,8 @@ const noDefaultServer: Rule = {
       const last = first.node.args.at(-1)?.span;
       yield {
         at: first.node,
-        message: `${listeners.length} servers share ${address} and none is "default_server"`,
-        label: 'the first answers unknown names',
+        message: `${listeners.length} servers share ${address}, but none is "default_server"`,
+        label: 'the first gets unknown names',
         fix: last && {
           title: 'mark the first as "default_server", as it is now',
           safe: false,
@@ -82,9 +82,9 @@ const serverIfHost: Rule = {
   id: 'GW214',
   slug: 'server-if-host',
   severity: 'info',
-  summary: 'an "if" on the host in a server',
-  why: 'It is evaluated for each request, and the server gets requests for names that it does not list. A server is found by its name before that, at no cost.',
-  fix: 'Give that host a server of its own.',
+  summary: 'an "if" that tests the host in a server',
+  why: 'It is evaluated for each request, and the server gets requests for names that it does not list. A server with that name would be found at no cost.',
+  fix: 'Write a server for that host.',
   bad: { text: 'if ($host = www.example.com) { return 301 https://example.com$request_uri; }' },
   good: {
     in: 'http',
@@ -98,7 +98,7 @@ const serverIfHost: Rule = {
       if (!node || variable === undefined || node.args.length < 2) continue;
       yield {
         at: node.name.span,
-        message: `"if ($${variable} ...)" in a server: a server of its own is found by its name`,
+        message: `"if ($${variable} ...)" in a server: write a server for that host`,
       };
     }
   },
@@ -109,8 +109,8 @@ const listenConflict: Rule = {
   slug: 'listen-conflict',
   severity: 'error',
   summary: 'two "listen" with different settings for one socket',
-  why: 'A socket is opened once: it speaks TLS with everybody or with nobody, and has one default server.',
-  fix: 'Say the same in each of them, or give one of the servers another port.',
+  why: 'A socket is opened once: it uses TLS for all clients or for none, and has one default server.',
+  fix: 'Write the same settings in each of them, or give one of the servers another port.',
   bad: { text: 'listen 127.0.0.1:8080;' },
   good: { text: 'listen 127.0.0.1:8081;' },
   *check(config: CheckedConfig): Iterable<Problem> {
@@ -120,9 +120,9 @@ const listenConflict: Rule = {
       for (const { node, server } of listeners.filter(isPlain)) {
         yield {
           at: node,
-          message: `"listen" without "ssl" on ${address}, which speaks TLS`,
+          message: `"listen" without "ssl" on ${address}, which uses TLS`,
           hint: 'the server has no certificate: move it to a port of its own',
-          label: 'plain HTTP meant here',
+          label: 'means plain HTTP',
           related: [
             { span: secure.node.span, label: 'TLS for all servers of the socket' },
             ...(server.node ? [{ span: server.node.name.span, label: 'without "ssl_certificate"' }] : []),
@@ -144,8 +144,8 @@ const suspiciousServerName: Rule = {
   slug: 'suspicious-server-name',
   severity: 'warning',
   summary: 'a server name with a scheme, a path, a port or a comma',
-  why: 'Names are compared with the host of a request alone: such a name never matches, and the default server answers.',
-  fix: 'Write the host alone; separate several names by blanks.',
+  why: 'Names are compared only with the host of a request. Such a name never matches, and the default server gets the requests.',
+  fix: 'Write only the host; separate names by blanks.',
   bad: { text: 'server_name http://www.example.com;' },
   good: { text: 'server_name www.example.com;' },
   /** Names with slashes are reported by the load, as by nginx. */
@@ -164,9 +164,9 @@ const http2WithoutEffect: Rule = {
   id: 'GW220',
   slug: 'http2-without-effect',
   severity: 'warning',
-  summary: 'a server says "http2 on", and its plain port speaks HTTP/1.1',
-  why: 'Without TLS nobody knows the server before the first request: the default server of the port decides for all of them. And uWebSockets.js, where a "listen" asks for it, speaks HTTP/1.1 alone.',
-  fix: 'Say "http2 on" in the default server of the port, and leave "engine=uws" out.',
+  summary: '"http2 on" has no effect on a port without TLS',
+  why: 'Without TLS, the server of a connection is unknown before the first request, so the default server of the port decides for all servers. If a "listen" chooses uWebSockets.js, the port only supports HTTP/1.1.',
+  fix: 'Write "http2 on" in the default server of the port, and remove "engine=uws".',
   bad: {
     in: 'http',
     text: 'server { listen 8080 default_server; return 204; }\nserver { listen 8080; server_name a.example; http2 on; return 200; }',
@@ -184,17 +184,17 @@ const http2WithoutEffect: Rule = {
         const [node] = server.own('http2');
         if (!node || !coreOf(server).http2) continue;
         if (slow) {
-          const related = [{ span: slow.node.span, label: 'uWebSockets.js asked for here' }];
+          const related = [{ span: slow.node.span, label: 'chooses uWebSockets.js' }];
           yield {
             at: node,
-            message: `"http2 on" has no effect on ${address}: uWebSockets.js serves it`,
+            message: `"http2 on" has no effect on ${address}: it is served by uWebSockets.js`,
             related,
           };
         } else if (first && !coreOf(first.server).http2) {
           const related = [{ span: first.node.span, label: 'the default server' }];
           yield {
             at: node,
-            message: `"http2 on" has no effect on ${address}: its default server decides, and does not say so`,
+            message: `"http2 on" has no effect on ${address}: its default server decides, and has no "http2 on"`,
             related,
           };
         }
@@ -210,8 +210,8 @@ function coreOf(server: Listener['server']): CoreConfig {
 function nameProblem(word: Word, host: string, what: string): Problem {
   return {
     at: word.span,
-    message: `server name "${word.value}" has ${what}, which the name of a request never has`,
-    fix: { title: `leave "${host}"`, safe: false, edits: [reworded(word, host)] },
+    message: `server name "${word.value}" has ${what}, which no host of a request has`,
+    fix: { title: `write "${host}"`, safe: false, edits: [reworded(word, host)] },
   };
 }
 
@@ -219,8 +219,8 @@ const deprecated: Rule = {
   id: 'GW116',
   slug: 'deprecated',
   severity: 'warning',
-  summary: 'a form that nginx has replaced',
-  why: 'It still works here. New versions of nginx warn about it, and a later one will refuse it.',
+  summary: 'a deprecated form of a directive',
+  why: 'It still works in gw. New versions of nginx warn about it, and later ones may refuse it.',
   fix: 'Write the new form: "http2 on", "listen ... ssl", "listen ... default_server".',
   bad: { text: 'listen 127.0.0.1:8443 default;' },
   good: { text: 'listen 127.0.0.1:8443 default_server;' },
@@ -255,7 +255,7 @@ function* http2Problems(block: Use['block'], isAlone: boolean): Iterable<Problem
     message: '"listen ... http2" is deprecated, use "http2 on"',
     related: others.map(({ word: { span } }) => ({ span, label: 'here too' })),
     fix: {
-      title: 'say "http2 on"',
+      title: 'write "http2 on"',
       safe: isAlone,
       edits: isSaid ? takenOut : [...takenOut, lineBehind((found.at(-1) ?? first).node, 'http2 on;')],
     },
@@ -266,7 +266,7 @@ function defaultProblem(word: Word): Problem {
   return {
     at: word.span,
     message: '"listen ... default" is deprecated, use "default_server"',
-    fix: { title: 'say "default_server"', safe: true, edits: [reworded(word, 'default_server')] },
+    fix: { title: 'write "default_server"', safe: true, edits: [reworded(word, 'default_server')] },
   };
 }
 
@@ -274,9 +274,9 @@ const serverNameNoHost: Rule = {
   id: 'GW224',
   slug: 'server-name-no-host',
   severity: 'warning',
-  summary: '"$server_name" in a redirect of a server whose first name is no host',
-  why: '"$server_name" is the first name as it is written, not the host of the request: a pattern, "_" or nothing. Clients are sent to a host that does not exist.',
-  fix: 'Send them to "$host", or to the name that is meant.',
+  summary: '"$server_name" in a redirect of a server whose first name is not a host',
+  why: '"$server_name" is the first name as written (a pattern, "_" or nothing), not the host of the request. Clients are redirected to a host that does not exist.',
+  fix: 'Use "$host" or the intended name.',
   bad: {
     in: 'http',
     text: 'server {\n    listen 8080 default_server;\n    server_name _;\n    return 301 https://$server_name$request_uri;\n}',
@@ -298,7 +298,7 @@ const serverNameNoHost: Rule = {
       const [named] = server.own('server_name');
       yield {
         at: word.span,
-        message: `"$server_name" is "${name}" here, which is no host to redirect to`,
+        message: `"$server_name" is "${name}" here, which is not a host`,
         related: named && [{ span: named.span, label: 'its first name' }],
       };
     }
@@ -309,9 +309,9 @@ const shadowedNames: Rule = {
   id: 'GW225',
   slug: 'shadowed-names',
   severity: 'warning',
-  summary: 'a "listen" with an address that takes requests from servers without one',
-  why: 'The socket is chosen first: for a request to that address only servers that name the address count, and the first or default one of them gets all names that none of them has.',
-  fix: 'Write the "listen" of both servers alike.',
+  summary: 'a "listen" with an address takes requests from servers that listen on all addresses',
+  why: 'The socket is chosen first. For a request to that address, only servers that name the address are considered, and their default server gets requests for all other names.',
+  fix: 'Use the same "listen" in both servers.',
   bad: {
     in: 'http',
     text: 'server { listen 10.0.0.1:8080; server_name a.example; return 204; }\nserver { listen 8080; server_name b.example; return 204; }',
@@ -335,7 +335,7 @@ const shadowedNames: Rule = {
         message: `requests for "${name}" to ${address} do not reach its server, which listens on ${wide.address}`,
         // Programs of this machine may have a server of their own.
         ...(isLoopback(first) && { severity: 'info' }),
-        related: [{ span: lost.node.span, label: 'not asked there' }],
+        related: [{ span: lost.node.span, label: 'not considered there' }],
       };
     }
   },
@@ -365,9 +365,9 @@ const redirectPort: Rule = {
   id: 'GW227',
   slug: 'redirect-port',
   severity: 'info',
-  summary: 'redirects behind another proxy that name the port of this server',
-  why: 'A redirect to a path is sent as a URL with the port that the server listens on. Clients of the proxy in front may not reach that port.',
-  fix: 'Say "absolute_redirect off", or "port_in_redirect off" where scheme and host are right.',
+  summary: 'redirects behind another proxy contain the port of this server',
+  why: 'A redirect to a path is sent as a URL with the port that the server listens on. Clients of the proxy may not be able to reach that port.',
+  fix: 'Write "absolute_redirect off", or "port_in_redirect off" if scheme and host are right.',
   bad: {
     in: 'http',
     text: 'set_real_ip_from 10.0.0.0/8;\nserver {\n    listen 8080 engine=node;\n    location = /old { return 301 /new; }\n}',
@@ -389,7 +389,7 @@ const redirectPort: Rule = {
       if (!proxy || ports[0] === undefined) continue;
       yield {
         at: path.span,
-        message: `the redirect names port ${ports[0]}, which may not be the port of the proxy in front`,
+        message: `the redirect contains port ${ports[0]}, which may not be the port of the proxy`,
         related: [{ span: proxy.span, label: 'behind a proxy' }],
       };
     }

@@ -7,7 +7,7 @@ const unitPitfall: Rule = {
   slug: 'unit-pitfall',
   severity: 'warning',
   summary: 'a number that most likely has the wrong unit',
-  why: 'A bare number counts seconds or bytes, with a few directives milliseconds, and "M" in a time means months. A timeout of hours never ends anything, and a limit of ten bytes refuses every body.',
+  why: 'A number without a unit means seconds or bytes, for a few directives milliseconds, and "M" in a time means months. A timeout of hours is the same as no timeout, and a limit of ten bytes refuses every body.',
   fix: 'Write the unit: "5000ms", "5s", "5m", "10m".',
   bad: { text: 'send_timeout 5000;' },
   good: { text: 'send_timeout 5000ms;' },
@@ -100,8 +100,8 @@ const mixedCaseVariable: Rule = {
   slug: 'mixed-case-variable',
   severity: 'info',
   summary: 'one variable in two spellings',
-  why: 'The case of a variable does not count: two that differ in it alone are one, and setting one sets the other.',
-  fix: 'Write it in lower case everywhere, or give the second another name.',
+  why: 'The case of a variable is ignored: names that differ only in case are the same variable, and setting one sets the other.',
+  fix: 'Write it in lower case everywhere, or choose another name for the second.',
   bad: { text: 'set $Site_Name blue;\nadd_header X-Site $site_name;' },
   good: { text: 'set $site_name blue;\nadd_header X-Site $site_name;' },
   *check({ bound }: CheckedConfig): Iterable<Problem> {
@@ -119,8 +119,8 @@ const mixedCaseVariable: Rule = {
         told.add(name);
         yield {
           at: span,
-          message: `"$${written}" and "$${before.written}" are one variable`,
-          related: [{ span: before.span, label: 'written otherwise here' }],
+          message: `"$${written}" and "$${before.written}" are the same variable`,
+          related: [{ span: before.span, label: 'written differently here' }],
         };
       }
     }

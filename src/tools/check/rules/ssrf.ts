@@ -8,9 +8,9 @@ const ssrf: Rule = {
   id: 'GW407',
   slug: 'ssrf',
   severity: 'error',
-  summary: 'the client chooses the host that a request is forwarded to, or the store that it asks',
-  why: 'Whoever sends the request names the host, and so reaches what only this machine should reach: services behind the firewall, and the credentials that clouds give out at 169.254.169.254.',
-  fix: 'Choose the host by a "map" from what the client sends to the hosts that you allow, or list those: proxy_allow_hosts, kv_allow_hosts.',
+  summary: 'the client can choose the host that a request is forwarded to, or the store',
+  why: 'A client that chooses the host can reach services that only this machine should reach: those behind the firewall, and the credentials that clouds provide at 169.254.169.254.',
+  fix: 'Use a "map" from the text that the client sends to the allowed hosts, or list the allowed hosts in "proxy_allow_hosts" or "kv_allow_hosts".',
   bad: { text: 'resolver 127.0.0.53;\nlocation /fetch { proxy_pass http://$arg_host; }' },
   good: {
     in: 'http',
@@ -54,7 +54,7 @@ function problemOf(
       if (text === undefined) continue;
       return {
         at: word.span,
-        message: `the client chooses the ${node.name.value === 'kv_pass' ? 'store' : 'upstream host'}: "${source.name}" may be "${text}"`,
+        message: `the client can choose the ${node.name.value === 'kv_pass' ? 'store' : 'upstream host'}: "${source.name}" may be "${text}"`,
         related: source.related.filter(
           ({ span }) => span.start < word.span.start || span.start >= word.span.end,
         ),

@@ -12,9 +12,9 @@ const keepaliveHeaders: Rule = {
   id: 'GW411',
   slug: 'keepalive-headers',
   severity: 'warning',
-  summary: 'an upstream wants to keep connections, and its requests end them',
-  why: 'Connections are kept only with HTTP/1.1 and without "Connection: close"; "keepalive" is of no use otherwise.',
-  fix: 'Say "proxy_http_version 1.1;" and "proxy_set_header Connection \\"\\";" (both are what gw does by itself).',
+  summary: '"keepalive" in an upstream, but its requests close connections',
+  why: 'Connections are kept only with HTTP/1.1 and without "Connection: close". Otherwise, "keepalive" has no effect.',
+  fix: 'Write "proxy_http_version 1.1;" and "proxy_set_header Connection \\"\\";", or remove both: these are the defaults of gw.',
   bad: {
     in: 'http',
     text: 'upstream app {\n    server 127.0.0.1:9000;\n    keepalive 16;\n}\nserver {\n    listen 127.0.0.1:8080;\n    location / {\n        proxy_pass http://app;\n        proxy_http_version 1.0;\n        proxy_set_header Host $host;\n    }\n}',
@@ -32,7 +32,7 @@ const keepaliveHeaders: Rule = {
         if (told.has(problem.at)) continue;
         told.add(problem.at);
         const span = keepalive.span;
-        yield { ...problem, related: [{ span, label: `upstream "${target.host}" wants to keep them` }] };
+        yield { ...problem, related: [{ span, label: `upstream "${target.host}" has "keepalive"` }] };
       }
     }
   },
@@ -46,8 +46,12 @@ function* endings(
   const [version] = block.effective('proxy_http_version');
   const number = version?.args[0];
   if (version && number?.value === '1.0') {
-    const fix = { title: 'say "1.1"', safe: false, edits: [reworded(number, '1.1')] };
-    yield { at: version, message: '"proxy_http_version 1.0" ends each connection to the upstream', fix };
+    const fix = { title: 'write "1.1"', safe: false, edits: [reworded(number, '1.1')] };
+    yield {
+      at: version,
+      message: '"proxy_http_version 1.0" closes the connection to the upstream after each request',
+      fix,
+    };
   }
   const connection = headersSent(block).get('connection');
   const value = connection?.args[1];
@@ -56,11 +60,11 @@ function* endings(
   // Where a variable may be empty, connections are kept for most requests.
   if (!texts.includes('close') || texts.includes('')) return;
   const isConstant = !value.value.includes('$');
-  const fix = { title: 'say ""', safe: false, edits: [{ span: value.span, text: '""' }] };
+  const fix = { title: 'write ""', safe: false, edits: [{ span: value.span, text: '""' }] };
   yield {
     at: connection,
-    message: `"Connection ${value.value}" ends ${isConstant ? 'each connection' : 'connections'} to the upstream`,
-    ...(isConstant ? { fix } : { hint: `give "${value.value}" the value "" in the place of "close"` }),
+    message: `"Connection ${value.value}" ${isConstant ? 'closes the connection to the upstream after each request' : 'closes connections to the upstream'}`,
+    ...(isConstant ? { fix } : { hint: `give "${value.value}" the value "" instead of "close"` }),
   };
 }
 

@@ -27,9 +27,9 @@ const cacheKeyUnsafe: Rule = {
   id: 'GW418',
   slug: 'cache-key-unsafe',
   severity: 'warning',
-  summary: 'requests for different pages have the same cache key',
-  why: 'Two requests with one key get one response: that of whoever came first. Without the host, sites show pages of each other; without the URI, all pages are one.',
-  fix: 'Build the key of "$scheme", "$host" and "$request_uri".',
+  summary: 'different pages have the same cache key',
+  why: 'Requests with the same key get the same response, the first one that was stored. Without the host, a site shows pages of others; without the URI, all pages are the same.',
+  fix: 'Build the key from "$scheme", "$host" and "$request_uri".',
   bad: {
     in: 'http',
     text: `${CACHE}
@@ -81,7 +81,7 @@ function pathFinding(config: Config, pass: CachedPass, at: DirectiveNode): Probl
   const match = matchOf(pass.block);
   if (!mayName(config, key.names, PATH)) {
     if (match?.kind === 'exact') return undefined;
-    return { at, message: 'all pages here share one stored response: the key has no URI' };
+    return { at, message: 'all pages share one stored response: the key has no URI' };
   }
   if (mayName(config, key.names, QUERY) || isForFiles(pass)) return undefined;
   // With variables, the configuration chooses what is sent of the query.
@@ -161,8 +161,8 @@ const cacheKeyMethod: Rule = {
   slug: 'cache-key-method',
   severity: 'warning',
   summary: 'requests with different methods or bodies have the same cache key',
-  why: 'A response to HEAD, which has no body, is served to GET; a response to one POST is served to every other one, whatever it sends.',
-  fix: 'Add "$request_method" to the key, and "$request_body" where POST is stored.',
+  why: 'A response to HEAD, which has no body, is served to GET, and the response to one POST is served to all others, whatever they send.',
+  fix: 'Add "$request_method" to the key, and "$request_body" if responses to POST are stored.',
   bad: {
     in: 'http',
     text: `${CACHE}

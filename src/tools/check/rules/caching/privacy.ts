@@ -27,9 +27,9 @@ const cacheCredentials: Rule = {
   id: 'GW419',
   slug: 'cache-credentials',
   severity: 'warning',
-  summary: 'responses to clients who have signed in are stored for all',
-  why: 'A response is stored unless its headers forbid it, whoever asked. If the upstream forgets "Cache-Control: private" once, one client gets the page of another. With "proxy_cache_bypass" alone, that page is stored too, and served to those who have not signed in.',
-  fix: 'Name the credential both in "proxy_cache_bypass" and in "proxy_no_cache", or make it part of the key.',
+  summary: 'responses to signed-in clients are stored for all clients',
+  why: 'A response is stored unless its headers forbid it, regardless of the client. If the upstream omits "Cache-Control: private" once, a client gets the page of another one. With "proxy_cache_bypass" alone, that page is stored, too, and served to clients who have not signed in.',
+  fix: 'Put the credential into both "proxy_cache_bypass" and in "proxy_no_cache", or make it part of the key.',
   bad: {
     in: 'http',
     text: location('    proxy_set_header Authorization $http_authorization;'),
@@ -66,7 +66,7 @@ function credentialFinding(config: Config, pass: CachedPass): Finding | undefine
   const names = [...namesIn((values.cacheBypass ?? []).flat())];
   const named = names.filter((name) => SIGNED_IN.test(name)).map((name) => `$${name}`);
   if (bypass && named.length > 0) {
-    const message = `responses to requests with ${namesText(named)} are stored, and served to clients without`;
+    const message = `responses to requests with ${namesText(named)} are stored and served to other clients`;
     return { at: bypass, message, hint: `add "${prefix}_no_cache ${named.join(' ')}"` };
   }
   if (isForFiles(pass)) return undefined;
@@ -86,11 +86,11 @@ function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
       CREDENTIALS.includes(name) && config.textsOf(value).some((text) => text.includes(UNKNOWN));
     if (!isIdentity && !isCredential) continue;
     const header = node.args[0]?.value ?? name;
-    const message = `the upstream gets "${header}" of one client, and its response is stored for all`;
+    const message = `the upstream gets "${header}" of one client, but its response is stored for all clients`;
     return {
       at: node,
       message,
-      hint: `name it in "${prefix}_no_cache" and "${prefix}_cache_bypass", or in the key`,
+      hint: `add it to "${prefix}_no_cache" and "${prefix}_cache_bypass", or to the key`,
     };
   }
   return undefined;
@@ -100,7 +100,7 @@ function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
 function authFinding({ block }: CachedPass): Finding | undefined {
   const [auth] = block.effective('auth_request', 'auth_basic').filter(({ args }) => args[0]?.value !== 'off');
   if (!auth) return undefined;
-  const message = `all who pass "${auth.name.value}" share stored responses`;
+  const message = `all clients that pass "${auth.name.value}" share stored responses`;
   return { at: auth, message, severity: 'info' };
 }
 
@@ -108,9 +108,9 @@ const cacheIgnoredHeaders: Rule = {
   id: 'GW420',
   slug: 'cache-ignored-headers',
   severity: 'warning',
-  summary: 'what an upstream says about storing a response is ignored',
-  why: 'A response with "Set-Cookie" is one for the client that asked: stored and served to all, it gives everybody the session of the first. "Cache-Control" says that a response is private, "Vary" that it depends on a header.',
-  fix: 'Hide "Set-Cookie" with "proxy_hide_header" where it is ignored; ignore headers only for files that are the same for all.',
+  summary: 'response headers that restrict storing are ignored',
+  why: 'A response with "Set-Cookie" is for one client. If it is stored and served to all, all get the session of the first. "Cache-Control" can say that a response is private, and "Vary" that it depends on a request header.',
+  fix: 'If "Set-Cookie" is ignored, hide it with "proxy_hide_header". Ignore other headers only for files that are the same for all clients.',
   bad: {
     in: 'http',
     text: location('    proxy_ignore_headers Set-Cookie;'),
@@ -152,7 +152,7 @@ function* ignoringFindings(config: Config, pass: CachedPass): Generator<Finding>
   const encoding = sentHeaders(pass).get('accept-encoding')?.value;
   const isFixed = encoding !== undefined && !encoding.includes('$');
   if (vary && !isFixed && !mayName(config, key.names, /^http_\w+$/)) {
-    const message = 'variants of a response, such as packed ones, are stored as one';
+    const message = 'variants of a response, such as compressed ones, are stored as one';
     yield { at: vary, message, severity: 'info' };
   }
 }

@@ -31,9 +31,9 @@ const cachePurgeRequest: Rule = {
   id: 'GW434',
   slug: 'cache-purge-request',
   severity: 'error',
-  summary: 'everybody may remove stored responses',
-  why: 'Whoever sends what "proxy_cache_purge" looks for removes the response, and with a "*" at the end of the key all that begin so: every request then goes to the upstream.',
-  fix: 'Let a variable of "geo", which names who may purge, decide as well; or close the location to others.',
+  summary: 'anyone can remove stored responses',
+  why: 'A client that sends the value that "proxy_cache_purge" tests can remove the response or, with "*" at the end of the key, all responses with that prefix. All requests then go to the upstream.',
+  fix: 'Add a variable of "geo" that lists the addresses that may purge, or restrict access to the location.',
   bad: { in: 'http', text: location('') },
   good: { in: 'http', text: location('\n    allow 10.0.0.0/8;\n    deny all;') },
   *check(config): Iterable<Problem> {
@@ -44,7 +44,7 @@ const cachePurgeRequest: Rule = {
       if (!at || told.has(at) || !config.isOpen(block)) continue;
       if (!names.some((name) => isChosenByClients(config, name))) continue;
       told.add(at);
-      const message = `"${prefix}_cache_purge" lets everybody remove stored responses`;
+      const message = `"${prefix}_cache_purge" lets anyone remove stored responses`;
       yield { at, message, hint: KEEP_OUT };
     }
   },

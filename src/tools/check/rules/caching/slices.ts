@@ -22,9 +22,9 @@ const sliceRange: Rule = {
   id: 'GW425',
   slug: 'slice-range',
   severity: 'warning',
-  summary: '"slice" without "$slice_range" where it belongs',
-  why: 'The upstream sends pieces only if "Range" asks for them, and without "$slice_range" in the key all pieces of a response have one key: clients get the wrong bytes.',
-  fix: 'Say "proxy_set_header Range $slice_range;", name "$slice_range" in "proxy_cache_key" and 206 in "proxy_cache_valid".',
+  summary: '"slice" without "$slice_range" in "Range" and in the key',
+  why: 'The upstream sends pieces only if "Range" requests them. Without "$slice_range" in the key, all pieces of a response have the same key, and clients get wrong bytes.',
+  fix: 'Write "proxy_set_header Range $slice_range;", and add "$slice_range" to "proxy_cache_key" and 206 to "proxy_cache_valid".',
   bad: { in: 'http', text: example('$scheme$host$request_uri') },
   good: { in: 'http', text: example('$scheme$host$request_uri$slice_range') },
   *check(config): Iterable<Problem> {
@@ -59,17 +59,17 @@ function sliceFinding(
   isInKey: boolean,
 ): SliceFinding | undefined {
   if (!asksForPieces(rangeOf(values), values.sliceBytes)) {
-    const message = '"slice" has no effect: the upstream is not asked for pieces';
+    const message = '"slice" has no effect: pieces are not requested from the upstream';
     return { says: { message, hint: 'add "proxy_set_header Range $slice_range"' } };
   }
   if (!isInKey) {
-    const message = 'all pieces of a response have one key: it has no "$slice_range"';
+    const message = 'all pieces of a response have the same key: it has no "$slice_range"';
     return { isAboutKey: true, says: { message, hint: 'add "$slice_range" to "proxy_cache_key"' } };
   }
   const { cacheValid } = values;
   const isNamed = cacheValid?.some(({ codes }) => codes === 'any' || codes.includes(206)) ?? true;
   if (isNamed || !mayCache(values)) return undefined;
-  const message = '"proxy_cache_valid" does not name 206, the status of pieces: they are not stored';
+  const message = 'pieces are not stored: "proxy_cache_valid" does not contain their status, 206';
   return { says: { message, hint: 'add 206 to "proxy_cache_valid"' } };
 }
 

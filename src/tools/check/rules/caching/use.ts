@@ -18,9 +18,9 @@ const cacheNoLifetime: Rule = {
   id: 'GW421',
   slug: 'cache-no-lifetime',
   severity: 'info',
-  summary: 'only responses that say how long they are fresh are stored',
+  summary: 'only responses with a lifetime of their own are stored',
   why: 'Without "proxy_cache_valid", a response without "Cache-Control: max-age", "Expires" or "X-Accel-Expires" is not stored.',
-  fix: 'Say how long responses are fresh: "proxy_cache_valid 10m;".',
+  fix: 'Set a lifetime: "proxy_cache_valid 10m;".',
   bad: { in: 'http', text: server('    proxy_cache pages;') },
   good: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;') },
   *check(config): Iterable<Problem> {
@@ -30,7 +30,7 @@ const cacheNoLifetime: Rule = {
       told.add(cacheNode);
       yield {
         at: cacheNode,
-        message: `"${cacheNode.name.value}" without "${prefix}_cache_valid" stores only what the upstream gives a lifetime`,
+        message: `"${cacheNode.name.value}" without "${prefix}_cache_valid" stores only responses with a lifetime of their own`,
       };
     }
   },
@@ -60,9 +60,9 @@ const cacheNotUsed: Rule = {
   id: 'GW422',
   slug: 'cache-not-used',
   severity: 'warning',
-  summary: 'directives about a cache where nothing is stored',
-  why: 'Without "proxy_cache" no response is stored: its lifetime and key have no effect, and every request goes to the upstream.',
-  fix: 'Add "proxy_cache" with the name of a zone, or take the directives out.',
+  summary: 'directives about a cache without "proxy_cache"',
+  why: 'Without "proxy_cache", no response is stored: directives about lifetimes and keys have no effect, and all requests go to the upstream.',
+  fix: 'Add "proxy_cache" with the name of a zone, or remove the directives.',
   bad: { in: 'http', text: server('    proxy_cache_valid 10m;') },
   good: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid 10m;') },
   *check(config): Iterable<Problem> {
@@ -81,8 +81,8 @@ function* unused(config: CheckedConfig, prefix: Prefix): Generator<Problem> {
     if (!first || (isAboutTags(first) && mayBeUsedByAny(block))) continue;
     yield {
       at: first,
-      message: `"${first.name.value}" has no effect: no "${prefix}_cache" holds here`,
-      related: others.map(({ span }) => ({ span, label: 'nor has this' })),
+      message: `"${first.name.value}" has no effect: there is no "${prefix}_cache" here`,
+      related: others.map(({ span }) => ({ span, label: 'has no effect, either' })),
       // What holds for a whole site may wait for a location that needs it.
       ...(block.context !== 'location' && { severity: 'info' as const }),
     };
@@ -111,8 +111,8 @@ const cacheBackgroundUpdate: Rule = {
   id: 'GW424',
   slug: 'cache-background-update',
   severity: 'warning',
-  summary: 'responses are to be updated in the background, but no stale one may be served meanwhile',
-  why: 'Without "updating" in "proxy_cache_use_stale" a client waits for the upstream when a response has expired, unless the response itself came with "stale-while-revalidate".',
+  summary: 'stale responses are updated in the background, but may not be served',
+  why: 'Without "updating" in "proxy_cache_use_stale", a client waits for the upstream when a response has expired, unless the response has "stale-while-revalidate".',
   fix: 'Add "updating" to "proxy_cache_use_stale", or make sure that the upstream sends "stale-while-revalidate".',
   bad: {
     in: 'http',
@@ -133,7 +133,7 @@ const cacheBackgroundUpdate: Rule = {
       if (!at || !values.cacheBackgroundUpdate || isMeant || told.has(at)) continue;
       told.add(at);
       const isDeaf = values.ignoreHeaders?.flat().some((name) => name.toLowerCase() === 'cache-control');
-      const condition = isDeaf ? '' : ' where a response has no "stale-while-revalidate"';
+      const condition = isDeaf ? '' : ' for responses without "stale-while-revalidate"';
       yield {
         at,
         message: `"${prefix}_cache_background_update" needs "${prefix}_cache_use_stale updating"${condition}`,
@@ -149,9 +149,9 @@ const cacheUnbuffered: Rule = {
   id: 'GW426',
   slug: 'cache-unbuffered',
   severity: 'warning',
-  summary: 'responses are to be stored, but not buffered',
-  why: 'A response that is not buffered is passed on as it comes, and stored neither in a cache nor as a file: every request goes to the upstream.',
-  fix: 'Take "proxy_buffering off" out where responses are to be stored, or "proxy_cache" where they are streams.',
+  summary: '"proxy_cache" or "proxy_store" without buffering',
+  why: 'Without buffering, a response is passed on as it arrives and is stored neither in a cache nor as a file, so all requests go to the upstream.',
+  fix: 'Remove "proxy_buffering off" if responses should be stored, or "proxy_cache" if they are streams.',
   bad: {
     in: 'http',
     text: `${CACHE}
@@ -178,8 +178,8 @@ server {
         told.add(at);
         yield {
           at,
-          message: `"${at.name.value} off" leaves "${store.name.value}" without effect: a response that is not buffered is not stored`,
-          related: [{ span: store.span, label: 'this stores nothing' }],
+          message: `"${at.name.value} off" makes "${store.name.value}" ineffective: responses are stored only if they are buffered`,
+          related: [{ span: store.span, label: 'has no effect' }],
         };
       }
   },
@@ -193,9 +193,9 @@ const cacheErrors: Rule = {
   id: 'GW427',
   slug: 'cache-errors',
   severity: 'warning',
-  summary: 'errors of the upstream are stored for as long as its pages',
-  why: '"any" in "proxy_cache_valid" means errors, too: one 502 during a restart of the upstream is what all clients get until its time is over.',
-  fix: 'Name the statuses, or leave them out: "proxy_cache_valid 1d" is for 200, 301 and 302. For the rest say "any 1m".',
+  summary: 'errors of the upstream are stored as long as its pages',
+  why: '"any" in "proxy_cache_valid" includes errors: after one 502 during a restart of the upstream, all clients get it until its lifetime ends.',
+  fix: 'Write statuses, or none: "proxy_cache_valid 1d" applies to 200, 301 and 302. For all others, write "any 1m".',
   bad: { in: 'http', text: server('    proxy_cache pages;\n    proxy_cache_valid any 1d;') },
   good: {
     in: 'http',
@@ -213,7 +213,7 @@ const cacheErrors: Rule = {
       yield {
         at,
         message: `"any" stores errors such as ${stored[0]} for ${at.args.at(-1)?.value}, too`,
-        hint: `say "${prefix}_cache_valid any 1m" behind a line for the pages`,
+        hint: `add "${prefix}_cache_valid any 1m" after a line for the pages`,
       };
     }
   },
