@@ -115,7 +115,7 @@ testRule('keepalive-headers', [
     it: 'finds a map that closes',
     ...inHttp,
     text: `map $http_upgrade $up { default upgrade; "" close; }\n${server('proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $up;')}`,
-    says: ['"Connection $up" ends connections to the upstream'],
+    says: ['"Connection $up" closes connections to the upstream'],
   },
   { it: 'accepts what gw does by itself', ...inHttp, text: server('') },
   {

@@ -119,7 +119,7 @@ for (const [it, lines, found] of maps) {
 test('a line break of the client is shown with the places that it went through', () => {
   const [problem] = problemsIn('location / { set $a $uri; return 302 /$a; }', 'http-splitting');
   expect(problem?.message).toBe(
-    '"$uri" can hold line breaks of the client\'s here: header "Location" can be split',
+    '"$uri" can contain line breaks from the client: header "Location" can be split',
   );
   expect(problem?.related?.map(({ label }) => label)).toEqual(['"$a" gets it here']);
 });

@@ -140,7 +140,7 @@ testRule('return-below-access', [
   {
     it: 'finds a text below a list of addresses',
     text: 'allow 10.0.0.0/8;\ndeny all;\nlocation = /a { return 200 "for us"; }',
-    says: ['"return" runs before the "deny" that holds here: anyone gets the response'],
+    says: ['"return" runs before the inherited "deny": anyone gets the response'],
   },
   {
     it: 'accepts redirects, refusals and an opened location',

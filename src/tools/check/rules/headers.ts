@@ -37,7 +37,7 @@ function* splittingProblems(word: Word, use: Use, config: CheckedConfig): Iterab
     const fix = requestUriFix(word, piece);
     yield {
       at: word.span,
-      message: `"${piece.name}" can contain line breaks that the client chose: ${whatFor(use.node)}`,
+      message: `"${piece.name}" can contain line breaks from the client: ${whatFor(use.node)}`,
       related,
       ...(fix && { fix }),
     };
