@@ -7,7 +7,7 @@ const TIMES: ReadonlyMap<string, 'inactiveMs' | 'validMs'> = new Map([
   ['valid', 'validMs'],
 ]);
 
-/** Reads `ssl_certificate_cache` and its kin (nginx ngx_http_ssl_certificate_cache). */
+/** Reads `ssl_certificate_cache` and similar directives (nginx ngx_http_ssl_certificate_cache). */
 export const certificateCache: ArgReader<CertificateCache | 'off'> = words(
   { syntax: 'off | max=number [inactive=time] [valid=time]', min: 1, max: 3 },
   (list, { directive, span, report }) => {

@@ -225,7 +225,7 @@ export const mediaTypes: ArgReader<readonly string[]> = words(
   },
 );
 
-/** Reads a network or one address. Warns of address bits behind the mask, as nginx does. */
+/** Reads a network or one address. Warns of address bits outside the mask, as nginx does. */
 export const cidr: ArgReader<Network> = oneWord('address | CIDR', readCidr);
 
 /** Reads a network or one address from a word of a directive with other forms. */
@@ -243,7 +243,7 @@ export function readCidr(word: Word, { report }: ReadScope): Network | undefined
   return parsed.network;
 }
 
-/** Warns if a network was written with address bits behind its mask (nginx). */
+/** Warns if a network was written with address bits outside its mask (nginx). */
 export function warnOfHostBits(
   { value, quote, span }: Word,
   { network, written }: { readonly network: Network; readonly written: readonly number[] },

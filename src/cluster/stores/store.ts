@@ -150,8 +150,7 @@ export interface ClusterStore {
   /**
    * Adds entries (of `keyedFields`, one origin and incarnation) to a keyed stream and returns their counters. 0: not
    * added, since another node has written the key after `seen`, or this node with a later sequence. If the other entry
-   * has the same value and also expires, or also does not, its counter is returned instead. An entry that is sent again
-   * gets the counter that it had.
+   * has the same value and kind of lifetime, its counter is returned. An entry that is sent again keeps its counter.
    */
   write(stream: string, entries: readonly SealedEntry[]): Promise<readonly number[]>;
   /**

@@ -146,7 +146,7 @@ const unsetReference = (construct: string, offset: number): Error =>
 
 const NOT_A_LINE_END = '[^\\n]';
 
-/** Translates an escape outside a class; the scanner is behind the backslash. */
+/** Translates an escape outside a class; the scanner is after the backslash. */
 export function readEscapedAtom(reading: Reading): Atom {
   const { scanner, flags } = reading;
   if (scanner.done) throw unknownEscape(scanner);

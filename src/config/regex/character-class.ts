@@ -32,7 +32,7 @@ function alternationSource(set: CodePoints): string {
   return `(?:${[...plain, ...pairSources(intersect(set, [FIRST_ASTRAL, LAST_CODE_POINT]))].join('|')})`;
 }
 
-/** The pairs of astral ranges: high surrogates with the same low ones behind them stand together. */
+/** The pairs of astral ranges. High surrogates with the same low ones after them are listed together. */
 function pairSources(astral: CodePoints): string[] {
   const lowsOf = new Map<number, string>();
   for (const [first, last] of astral) {

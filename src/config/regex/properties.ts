@@ -14,7 +14,7 @@ const OF_PCRE: Readonly<Record<string, string>> = {
 /** The sets that were read, by name. Finding one takes a test of every code point. */
 const known = new Map<string, CodePoints | undefined>();
 
-/** Reads `p{Lu}`, `pL`, `P{^Greek}` behind a backslash: a category, a script or a binary property that V8 knows as well. */
+/** Reads `p{Lu}`, `pL`, `P{^Greek}` after a backslash: a category, a script or a binary property that V8 also knows. */
 export function readProperty(scanner: Scanner): CodePoints {
   const start = scanner.at - 1;
   const [text, letter = '', inverse, braced, single = ''] =

@@ -133,9 +133,9 @@ const LAST_CODE_POINT = 0x10ffff;
 const CONTROLS: Readonly<Record<string, number>> = { a: 0x07, e: 0x1b, f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 };
 
 /**
- * The code point of an escape that denotes one character; the scanner is behind the backslash. `undefined` for other escapes
- * (`\d`, `\b`, `\1`). `\xHH` denotes a code point, as in PCRE's UTF mode, because gw matches decoded text; nginx without UTF
- * matches bytes.
+ * The code point of an escape that denotes one character; the scanner is after the backslash. `undefined` for other
+ * escapes (`\d`, `\b`, `\1`). `\xHH` denotes a code point, as in PCRE's UTF mode, because gw matches decoded text;
+ * nginx without UTF matches bytes.
  */
 export function readCharacterEscape(scanner: Scanner): number | undefined {
   const letter = scanner.next;

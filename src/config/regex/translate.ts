@@ -20,7 +20,7 @@ const LOOKAROUNDS = ['=', '!', '<=', '<!'] as const;
 const WITHOUT_EQUIVALENT = /[|>*]|<\*/y;
 const CALLS = /R|&|P>|C|\(|[+-]?\d/y;
 
-/** Translates a group; the scanner is behind its parenthesis. */
+/** Translates a group; the scanner is after its parenthesis. */
 function readGroup(reading: Reading): Atom {
   const { scanner, flags } = reading;
   const start = scanner.at - 1;

@@ -381,5 +381,4 @@ returns table (node text, incarnation text, facts text, age_ms bigint) language 
 $gw$;
 `;
 
-/** All functions. */
 export const FUNCTIONS = [APPEND, WRITE, LEASE, ENDS, READ, BEAT, NODES].join('\n');

@@ -69,7 +69,6 @@ export function readKeys(rows: readonly Row[]): KeysPart {
   };
 }
 
-/** Reads the row of `lease`. */
 export function readLease(rows: readonly Row[]): boolean {
   return readText(onlyRow(rows)[0]) === 't';
 }

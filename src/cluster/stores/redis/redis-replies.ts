@@ -13,14 +13,12 @@ type Item = Reply | Error;
 export interface Page {
   readonly entries: readonly StoredEntry[];
   readonly lastId: string | undefined;
-  /** There may be more. */
   readonly hasMore: boolean;
 }
 
 /** The names with which an entry begins, each before its value. */
 const HEAD = ['v', 'origin', 'incarnation', 'sequence', 'mac'] as const;
 const SEQUENCE = /^[1-9]\d{0,15}$/;
-/** Number of slots of a Redis Cluster. */
 const SLOTS = 16_384;
 const ENTRY_ID = /^(\d{1,20})-(\d{1,20})$/;
 
@@ -152,7 +150,6 @@ export function readKeys(reply: Reply): KeysPart {
   return { entries: items.map(readEntry), next: next === '0' ? undefined : next };
 }
 
-/** Reads the reply of the script `LEASE`. */
 export function readLease(reply: Reply): boolean {
   return readNumber(reply) === 1;
 }

@@ -58,7 +58,7 @@ const returnBelowAccess: Rule = {
   },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node, block } of config.uses('return')) {
-      // A redirect tells nothing, and those to HTTPS or to another host are meant for everybody.
+      // A redirect reveals nothing, and redirects to HTTPS or another host are meant for all clients.
       const tells = node.args.length === 2 && /^2\d\d$/.test(node.args[0]?.value ?? '');
       if (!tells || !matchOf(block) || asking(block).length > 0) continue;
       const asks = block.effective('deny', 'auth_basic', 'auth_request').filter(isAsking);
@@ -139,7 +139,7 @@ const authOffClosed: Rule = {
   },
 };
 
-/** Directives whose targets are called by the gateway only. */
+/** Directives whose targets are requested by the gateway only. */
 const ASKING = ['auth_request', 'mirror'] as const;
 
 const internalLeak: Rule = {

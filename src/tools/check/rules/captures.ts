@@ -100,7 +100,7 @@ function reachingOf(patterns: readonly Pattern[]): ReachingGroups {
   return { most, only: patterns.length === 1 ? patterns[0] : undefined };
 }
 
-/** Directives that use captures of an earlier match; those in `proxy_redirect` and the like are from its own pattern. */
+/** Directives that use captures of an earlier match. `proxy_redirect` and similar directives use their own pattern. */
 const TAKES_CAPTURES =
   'rewrite return set root alias try_files error_page proxy_pass add_header proxy_set_header kv_key access_log'.split(
     ' ',
@@ -188,7 +188,7 @@ function patternMaps(config: CheckedConfig): ReadonlyMap<string, DirectiveNode> 
   return new Map(found.map(({ node }) => [node.args[1]?.value.slice(1) ?? '', node]));
 }
 
-/** The first such `map` in a word, and the first capture behind it. */
+/** The first such `map` in a word, and the first capture after it. */
 function replacedIn(
   word: Word,
   maps: ReadonlyMap<string, DirectiveNode>,

@@ -1,6 +1,6 @@
 import type { Problem, Rule } from '../../../contract/index.ts';
 
-/** Shares with the only cluster. */
+/** Matches `sync`, which shares with the only cluster. */
 const SYNC = /^sync(?:=exact)?$/;
 
 const syncAlone: Rule = {
@@ -32,5 +32,5 @@ limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s sync;`,
   },
 };
 
-/** The rules about what the gateways of a cluster share. */
+/** The rules about the state that gateways of a cluster share. */
 export const CLUSTER_RULES: readonly Rule[] = [syncAlone];

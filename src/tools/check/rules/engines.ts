@@ -38,7 +38,7 @@ const frontProxyEngine: Rule = {
   },
 };
 
-/** How a target names this machine. */
+/** The names of this machine in targets. */
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 const WILDCARDS = ['0.0.0.0', '[::]'];
 
@@ -73,7 +73,7 @@ const oldProtocol: Rule = {
   },
 };
 
-/** The addresses of a target as written, those of a group among them. */
+/** The addresses of a target as written, including those of a group. */
 function peersOf(config: CheckedConfig, { host, port = 80 }: LiteralTarget): readonly string[] {
   const group = config.upstream(host)?.own('server');
   return group ? group.map(({ args }) => args[0]?.value ?? '') : [`${host}:${port}`];
@@ -121,7 +121,7 @@ const lostHeaderBytes: Rule = {
   },
 };
 
-/** The directives that give all headers of a request to others. */
+/** The directives that pass all headers of a request on. */
 const PASSING_HEADERS = [
   'proxy_pass',
   'fastcgi_pass',
@@ -200,5 +200,5 @@ function isAround(block: BlockView, server: BlockView): boolean {
   return isIn(server, block) || isIn(block, server);
 }
 
-/** The rules about what the engines do differently. */
+/** The rules about differences between the engines. */
 export const ENGINE_RULES: readonly Rule[] = [frontProxyEngine, oldProtocol, lostHeaderBytes, nodeEngineOnly];

@@ -97,13 +97,13 @@ function problemOfRegex({ node, block }: Use, pattern: string): Problem | undefi
   };
 }
 
-/** Directories of the system, which contain no site directly. */
+/** System directories, in which no site is stored directly. */
 const SYSTEM = new Set(
   '/ /bin /boot /dev /etc /etc/nginx /etc/ssh /etc/ssl /home /lib /lib64 /proc /root /run /sbin /sys /usr /usr/local /var /var/lib /var/log /var/run'.split(
     ' ',
   ),
 );
-/** Directories whose subdirectories all belong to the system. */
+/** System directories of which all subdirectories belong to the system, too. */
 const BELOW = /^\/(?:boot|etc\/(?:ssh|ssl)|proc|root\/\.ssh|sys)\//;
 
 const rootExposure: Rule = {
@@ -252,7 +252,7 @@ const tmpPathShared: Rule = {
   },
 };
 
-/** Variables that clients choose freely, whatever the names of the server are. */
+/** Variables that clients can choose freely, whatever names the server has. */
 const CHOSEN = /\$\{?(host|http_\w+|arg_\w+|cookie_\w+)\b/i;
 
 const logNameChosen: Rule = {
@@ -291,7 +291,7 @@ function loggedBy(config: CheckedConfig, { node, block }: Use): readonly BlockVi
   return config.blocks('server').filter((each) => each.effective('access_log').includes(node));
 }
 
-/** The server that takes all hosts that no other server of the socket has. */
+/** The server that gets all hosts that no other server of the socket has. */
 function defaultOf({ listeners }: ReturnType<typeof socketsOf>[number]): readonly BlockView[] {
   const taking = listeners.find(({ listen }) => listen.defaultServer) ?? listeners[0];
   return taking ? [taking.server] : [];

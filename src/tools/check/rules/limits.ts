@@ -60,7 +60,7 @@ const bodySizeUnset: Rule = {
   },
 };
 
-/** Names a cluster, or the only one there is. */
+/** Matches `cluster=`, or `sync` for the only cluster. */
 const SHARED = /^(?:cluster=([^:]+).*|sync(?:=exact)?)$/;
 
 /** Returns the example of a limit that the gateways of a cluster share. */

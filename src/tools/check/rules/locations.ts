@@ -82,7 +82,7 @@ const CHALLENGE = '/.well-known/';
 /** Paths of programming interfaces, below which there are no files. */
 const INTERFACE = /\/(?:api|graphql|rpc|wss?|websockets?|sockets?|auth|oauth2?|v\d+)(?:\/|$)/;
 
-/** True for a regex for files in any folder; one that names a folder is meant for that folder. */
+/** True for a regex for files in any directory. A regex that names a directory is meant for it. */
 function isOfAnyFolder({ match, pattern, block }: CheckedLocation): boolean {
   const isAnchored = pattern?.ast.alternatives.some(({ elements: [first] }) => first?.type === 'Assertion');
   return match.kind === 'regex' && isAnchored === false && !refuses(block);
@@ -140,7 +140,7 @@ function below(path: string, { pattern }: CheckedLocation): string | undefined {
   return `${path.endsWith('/') ? path : `${path}/`}${sample.startsWith('.') ? 'a' : ''}${sample}`;
 }
 
-/** True if the URIs are no files: applications behind a proxy have no scripts in their URIs, and interfaces no files. */
+/** True if the URIs are not files: neither URIs of applications behind a proxy nor those of interfaces are. */
 function isNoFile({ block }: CheckedLocation, { pattern }: CheckedLocation, path: string): boolean {
   if (ownGuard(block) || ownContent(block)?.name.value.endsWith('_pass') !== true) return false;
   return INTERFACE.test(path) || pattern?.regex.test('/a.php') === true;
@@ -209,7 +209,7 @@ const namedLocationUnused: Rule = {
   },
 };
 
-/** Directives of the http block whose last word may name a location. */
+/** Directives of the `http` block whose last parameter may name a location. */
 const SENDS_ON = ['error_page', 'post_action'];
 
 /** The words of a server, inherited ones included, that name a location or may do so. */

@@ -195,7 +195,7 @@ function* caseProblems(location: CheckedLocation, reach: Reach): Iterable<Proble
   };
 }
 
-/** A group that begins with a letter behind `:?` and has alternatives: no such list has a colon in front of one of them. */
+/** A group in which a letter follows `:?`, with alternatives: an optional colon before the first one is unlikely. */
 const MISSPELT_GROUP = /(?<!\\)\(:\?[a-z][^()]*\|/i;
 
 const misspeltGroup: Rule = {

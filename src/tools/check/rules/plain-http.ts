@@ -54,7 +54,7 @@ function looksAtScheme(block: BlockView): boolean {
   return [...block.outward()].some(looksItself);
 }
 
-/** Cached, because each of ten thousand locations asks its server. */
+/** Cached, since each of ten thousand locations needs it for its server. */
 const looksItself = oncePer(
   (block: BlockView): boolean =>
     block.own('return').length > 0 ||
@@ -124,7 +124,7 @@ const hstsOnHttp: Rule = {
   },
 };
 
-/** The value is a variable that a `map` of the scheme chooses, and so empty without TLS. */
+/** True if a `map` of the scheme sets the value, which is then empty without TLS. */
 function dependsOnScheme(config: CheckedConfig, value: string): boolean {
   return config
     .uses('map')

@@ -57,7 +57,7 @@ function authorityOf(url: string): string {
 function mustBeResolved(config: CheckedConfig, authority: string): boolean {
   const [known = '', ...rest] = authority.split(UNKNOWN);
   const host = hostOf(known);
-  // After a group, an address or a port there is a path.
+  // After a group, an address or a port, only a path follows.
   if (host !== '' && (!isName(host) || isKnown(config, host))) return false;
   if (rest.length === 0) return host !== '';
   // The variable may contain a group or an address.

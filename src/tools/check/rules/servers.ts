@@ -352,7 +352,7 @@ function isLoopback({ listen: { address } }: Listener): boolean {
   return address.kind === 'inet' && /^127\.|^::1$/.test(address.host);
 }
 
-/** The names of a server that clients may ask for. */
+/** The names of a server that clients may request. */
 function hostsOf({ server }: Listener): readonly string[] {
   const names = coreOf(server).serverNames?.flat() ?? [];
   return names.flatMap((name) => {

@@ -43,7 +43,7 @@ function* timeProblems({ name }: DirectiveNode, word: Word): Iterable<Problem> {
   }
 }
 
-/** Directives of nginz whose numbers without a unit are milliseconds, with times that nobody means. */
+/** Directives of nginz whose numbers without a unit are milliseconds, with the shortest plausible times. */
 const SHORTEST_MS: ReadonlyMap<string, number> = new Map([
   ['circuit_breaker_timeout', 100],
   ['dynamic_upstreams_refresh', 100],
@@ -57,7 +57,7 @@ const SHORTEST_MS: ReadonlyMap<string, number> = new Map([
 
 function* shortTimeProblems({ name }: DirectiveNode, word: Word, leastMs: number): Iterable<Problem> {
   const { value } = word;
-  // A slow start of 0 is none.
+  // A slow start of 0 means no slow start.
   if (!/^\d+$/.test(value) || Number(value) === 0 || Number(value) >= leastMs) return;
   const message = `"${name.value} ${value}" means ${value} milliseconds; did you mean "${value}s"?`;
   yield unitProblem(word, message, `${value}s`);

@@ -26,7 +26,7 @@ const ssrf: Rule = {
   },
 };
 
-/** Hosts to which nobody means to forward. */
+/** Hosts that no operator intends to forward to. */
 const EVIL = '(?:evil\\.example|169\\.254\\.169\\.254)';
 /** The scheme before a host in a variable; a store needs none. */
 const SCHEMES: Readonly<Record<string, string>> = { proxy_pass: 'https?://', kv_pass: '(?:rediss?://)?' };

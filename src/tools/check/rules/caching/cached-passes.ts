@@ -12,27 +12,27 @@ import {
 import type { ForwardingConfig } from '../../../../forwarding/index.ts';
 import { mayCache } from '../../../../cache/index.ts';
 
-/** The protocols whose responses may be stored, as their directives begin. */
+/** The prefixes of the directives of protocols whose responses may be stored. */
 export const PREFIXES = ['proxy', 'fastcgi', 'uwsgi', 'scgi'] as const;
 
 export type Prefix = (typeof PREFIXES)[number];
 
-/** A `proxy_pass` or one of its kin whose responses may be stored. */
+/** A `proxy_pass`, or a similar directive of another protocol, whose responses may be stored. */
 export interface CachedPass extends Use {
   readonly prefix: Prefix;
   readonly values: ForwardingConfig;
   /** Returns the directives that set a field; none if it has its default. */
   nodes(field: keyof ForwardingConfig): readonly DirectiveNode[];
-  /** The `proxy_cache` that holds. */
+  /** The `proxy_cache` that applies. */
   readonly cacheNode: DirectiveNode;
   readonly key: CacheKey;
-  /** Where requests go, as it is written. */
+  /** The address that requests go to, as written. */
   readonly upstream: string;
-  /** No variable chooses where requests go. */
+  /** No variable decides where requests go. */
   readonly isLiteral: boolean;
 }
 
-/** What a key is made of. */
+/** The parts of a key. */
 interface CacheKey {
   /** `undefined`: the default key. */
   readonly node: DirectiveNode | undefined;
@@ -40,7 +40,7 @@ interface CacheKey {
   readonly names: ReadonlySet<string>;
 }
 
-/** The key of locations without a `proxy_cache_key`, and without one of its kin. */
+/** The key of locations without `proxy_cache_key` or a similar directive. */
 const defaultKey = (prefix: Prefix): ComplexValue => ({
   parts: [
     { variable: 'scheme' },
@@ -49,7 +49,7 @@ const defaultKey = (prefix: Prefix): ComplexValue => ({
   ],
 });
 
-/** Returns every `proxy_pass` with a cache, and those of its kin, in file order. */
+/** Returns every `proxy_pass` (or similar directive) with a cache, in file order. */
 export const cachedPasses = oncePer((config: CheckedConfig): readonly CachedPass[] =>
   PREFIXES.flatMap((prefix) => config.uses(`${prefix}_pass`).flatMap((use) => cachedPass(use, prefix) ?? [])),
 );
@@ -104,7 +104,7 @@ interface SentHeader {
   readonly value: string;
 }
 
-/** What a capture of a regular expression counts as. */
+/** Stands for any capture of a regular expression in `namesIn`. */
 const CAPTURE = '1';
 
 /** Returns the names of the variables in some values, in lower case. */
@@ -132,7 +132,7 @@ function isOwn({ bound }: CheckedConfig, name: string): boolean {
 
 const STATIC = /\\\.\(?(?:\?:)?[\w|?.\\()[\]*+-]*\)?\$$/;
 
-/** Returns whether a location has files of some extensions only, which are the same for all clients. */
+/** Returns whether a location only has files with certain extensions, which are the same for all clients. */
 export function isForFiles({ block, prefix }: CachedPass): boolean {
   const match = matchOf(block);
   return prefix === 'proxy' && match?.kind === 'regex' && STATIC.test(match.regex.source);

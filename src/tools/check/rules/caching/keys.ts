@@ -14,9 +14,9 @@ type Config = CheckedConfig;
 
 const CACHE = 'proxy_cache_path /var/cache/gw keys_zone=pages:10m;';
 
-/** Variables that tell sites apart. */
+/** Variables by which sites differ. */
 const HOST = /^(?:host|http_host|server_name|ssl_server_name|http_x_forwarded_host|http_authority)$/;
-/** Variables that tell pages apart. */
+/** Variables by which pages differ. */
 const PATH =
   /^(?:request_uri|uri|document_uri|request|request_filename|realpath_root|args|query_string|arg_\w+)$/;
 const QUERY = /^(?:request_uri|request|args|query_string|arg_\w+|http_x_original_ur[il])$/;
@@ -84,13 +84,13 @@ function pathFinding(config: Config, pass: CachedPass, at: DirectiveNode): Probl
     return { at, message: 'all pages share one stored response: the key has no URI' };
   }
   if (mayName(config, key.names, QUERY) || isForFiles(pass)) return undefined;
-  // With variables, the configuration chooses what is sent of the query.
+  // With variables, the configuration determines which part of the query is sent.
   if (!isLiteral) return undefined;
   const message = 'requests that differ in the query only share a stored response: the key has no "$args"';
   return { at, message, severity: 'info' };
 }
 
-/** Places that store under the same keys. */
+/** The locations that store under the same keys. */
 function* sharedBySites(config: Config): Generator<Problem> {
   const withoutHost = cachedPasses(config).filter(({ key }) => !mayName(config, key.names, HOST));
   const told = new Set<DirectiveNode>();
@@ -105,7 +105,7 @@ function* sharedBySites(config: Config): Generator<Problem> {
   }
 }
 
-/** What is the same for places whose keys are: the zone, the location and the key. */
+/** Returns a text that is equal for locations with the same keys: the zone, the location and the key. */
 function keySpace({ values, key, block, upstream }: CachedPass): string {
   const location = block.node?.args.map(({ value }) => value);
   const parts = key.value.parts.map((part) => {
@@ -119,7 +119,7 @@ function keySpace({ values, key, block, upstream }: CachedPass): string {
 interface Site {
   readonly name: string;
   readonly server: BlockView;
-  /** What the upstream is asked for; the same upstream with the same host gives the same pages. */
+  /** The request that the upstream gets: the same upstream with the same host gives the same pages. */
   readonly origin: string;
 }
 
@@ -127,7 +127,7 @@ function sitesOf(pass: CachedPass): readonly Site[] {
   const { block, prefix, upstream } = pass;
   const server = serverOf(block);
   if (!server) return [];
-  // Programs get the client's host unless the configuration says otherwise.
+  // FastCGI and similar programs get the client's host unless the configuration says otherwise.
   const host = sentHeaders(pass).get('host')?.value ?? (prefix === 'proxy' ? undefined : '$http_host');
   const names = server.own('server_name').flatMap(({ args }) => args.map(({ value }) => value.toLowerCase()));
   const known = names.filter((name) => name !== '' && name !== '_');

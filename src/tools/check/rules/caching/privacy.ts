@@ -15,10 +15,10 @@ ${text}
   }
 }`;
 
-/** Variables that tell clients apart. */
+/** Variables by which clients differ. */
 const CLIENT =
   /^(?:http_authorization|http_proxy_authorization|http_cookie|cookie_\w+|remote_user|ssl_client_\w+|http_x_\w*(?:token|key|user|auth)\w*|remote_addr|binary_remote_addr)$/;
-/** Those of them by which clients sign in; a cookie that switches the cache off is none. */
+/** Variables by which clients sign in. A cookie that only switches the cache off does not count. */
 const SIGNED_IN =
   /^(?:http_authorization|http_cookie|remote_user|cookie_(?!\w*(?:no_?cache|cache|bypass|refresh|purge|debug|preview))\w+)$/;
 const CREDENTIALS = ['authorization', 'cookie', 'x-auth-token', 'x-api-key'];
@@ -53,7 +53,7 @@ const cacheCredentials: Rule = {
 
 type Finding = Problem & { readonly at: DirectiveNode };
 
-/** Returns whether stored responses belong to one client, or none is stored for a client who has signed in. */
+/** Returns whether stored responses belong to one client, or no response to a signed-in client is stored. */
 function isSeparate(config: Config, { key, values }: CachedPass): boolean {
   const refusing = namesIn((values.noCache ?? []).flat());
   return mayName(config, key.names, CLIENT) || mayName(config, refusing, CLIENT);
@@ -73,7 +73,7 @@ function credentialFinding(config: Config, pass: CachedPass): Finding | undefine
   return sentFinding(config, pass) ?? authFinding(pass);
 }
 
-/** The upstream is told who asks. */
+/** The upstream gets the credentials of the client. */
 function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
   const { block, prefix } = pass;
   const granted = new Set(
@@ -96,7 +96,7 @@ function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
   return undefined;
 }
 
-/** Clients sign in to gw: what the upstream makes of it, the configuration does not say. */
+/** Clients sign in to gw. Whether the upstream uses that is not in the configuration. */
 function authFinding({ block }: CachedPass): Finding | undefined {
   const [auth] = block.effective('auth_request', 'auth_basic').filter(({ args }) => args[0]?.value !== 'off');
   if (!auth) return undefined;

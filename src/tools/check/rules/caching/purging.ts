@@ -24,7 +24,7 @@ server {
   }
 }`;
 
-/** Variables that a client fills as it likes. */
+/** Variables that a client can set freely. */
 const CLIENT = /^(?:arg_|http_|cookie_|request_method$|request$|uri$|request_uri$|args$|query_string$)/;
 
 const cachePurgeRequest: Rule = {
@@ -50,12 +50,12 @@ const cachePurgeRequest: Rule = {
   },
 };
 
-/** The client fills the variable, or what a `map` makes it of. */
+/** The client sets the variable, itself or through a `map`. */
 function isChosenByClients(config: CheckedConfig, name: string): boolean {
   if (CLIENT.test(name)) return true;
   const map = config.uses('map').find(({ node }) => node.args[1]?.value.toLowerCase() === `$${name}`);
   const sources = [...(map?.node.args[0]?.value.toLowerCase().matchAll(/\$\{?(\w+)/g) ?? [])];
-  // Where several variables decide, one of them may be about who asks.
+  // If several variables decide, one of them may test the client.
   return sources.length > 0 && sources.every(([, source = '']) => CLIENT.test(source));
 }
 

@@ -83,13 +83,13 @@ function* unused(config: CheckedConfig, prefix: Prefix): Generator<Problem> {
       at: first,
       message: `"${first.name.value}" has no effect: there is no "${prefix}_cache" here`,
       related: others.map(({ span }) => ({ span, label: 'has no effect, either' })),
-      // What holds for a whole site may wait for a location that needs it.
+      // A directive for a whole site may be meant for a location that is added later.
       ...(block.context !== 'location' && { severity: 'info' as const }),
     };
   }
 }
 
-/** Tags are of responses in any protocol. */
+/** Tags are for responses of any protocol. */
 const OF_TAGS: readonly string[] = ['cache_tags', 'cache_tag_header'];
 const isAboutTags = ({ name }: DirectiveNode): boolean => OF_TAGS.includes(name.value);
 const mayBeUsedByAny = (block: BlockView): boolean => PREFIXES.some((prefix) => mayBeUsed(block, prefix));
@@ -100,7 +100,7 @@ function isForwarding(block: BlockView, prefix: Prefix): boolean {
   return isHere || block.inner.some((inner) => isForwarding(inner, prefix));
 }
 
-/** The block, or one inside it, has a cache, or says that it has none. */
+/** The block or a block inside it has a cache, or turns it off. */
 function mayBeUsed(block: BlockView, prefix: Prefix): boolean {
   const saysOff = nodesOf(block, prefix, 'cache').length > 0;
   const values = valuesIn(block, prefix);
@@ -137,7 +137,7 @@ const cacheBackgroundUpdate: Rule = {
       yield {
         at,
         message: `"${prefix}_cache_background_update" needs "${prefix}_cache_use_stale updating"${condition}`,
-        // The upstream may say for each response that it serves while it is updated.
+        // The upstream may allow it in each response.
         ...(!isDeaf && { severity: 'info' as const }),
         hint: `add "updating" to "${prefix}_cache_use_stale"`,
       };
@@ -185,7 +185,7 @@ server {
   },
 };
 
-/** The longest time for which an error that is stored does little harm. */
+/** The longest time for which a stored error does little harm. */
 const MAX_ERROR_MS = 600_000;
 const ERRORS = [500, 502, 503, 504] as const;
 
