@@ -167,7 +167,7 @@ const applications: readonly {
   readonly isPart?: true;
   readonly then: Readonly<Record<string, DictionaryValue>>;
   readonly waits?: readonly string[];
-  readonly overtaken?: readonly string[];
+  readonly superseded?: readonly string[];
 }[] = [
   {
     it: 'sets, deletes and replaces',
@@ -179,21 +179,21 @@ const applications: readonly {
     before: (d) => d.set('s', 'mine'),
     states: [state('s', 'other', 11)],
     then: { s: 'other' },
-    overtaken: ['s'],
+    superseded: ['s'],
   },
   {
     it: 'gives up a deletion that has not seen a state',
     before: (d) => d.delete('s'),
     states: [state('s', 'other', 11)],
     then: { s: 'other' },
-    overtaken: ['s'],
+    superseded: ['s'],
   },
   {
     it: 'gives up a change for a deletion',
     before: (d) => d.set('s', 'mine'),
     states: [state('s', undefined, 11)],
     then: {},
-    overtaken: ['s'],
+    superseded: ['s'],
   },
   {
     it: 'tells of no conflict where the values are the same',
@@ -227,12 +227,12 @@ const applications: readonly {
     then: { s: 'other' },
   },
 ];
-for (const { it, before, states, isPart, then, waits = [], overtaken = [] } of applications)
+for (const { it, before, states, isPart, then, waits = [], superseded = [] } of applications)
   test(`a shared dictionary ${it}`, () => {
     const { dictionary, shared } = sharedOf();
     shared.apply([state('s', 'stored', 10)], 10);
     before?.(dictionary);
-    expect(shared.apply(states, isPart ? undefined : 12)).toEqual({ overtaken, unfit: 0 });
+    expect(shared.apply(states, isPart ? undefined : 12)).toEqual({ superseded, unfit: 0 });
     expect(Object.fromEntries(dictionary.list().map(({ key, value }) => [key, value]))).toEqual(then);
     expect(waitingIn(dictionary)).toEqual(waits);
   });
@@ -272,7 +272,7 @@ test('a state that has no room is missing here, and is counted', () => {
   fill(dictionary);
   confirmAll(dictionary);
   expect(shared.apply([state('k0', 'x'.repeat(400), 1), state('k1', 'y', 2)], 2)).toEqual({
-    overtaken: [],
+    superseded: [],
     unfit: 1,
   });
   expect([dictionary.get('k0'), dictionary.get('k1')]).toEqual([undefined, 'y']);
