@@ -240,7 +240,7 @@ function openVersions(
   return versions;
 }
 
-/** What a location uses for its cache. */
+/** Opens the resources of the cache of a location. */
 function openCaching(
   config: DbrestCacheConfig,
   { caches }: Database,

@@ -20,7 +20,7 @@ import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } f
 import { bodyLimitOf } from './request/index.ts';
 import { compileStreams, type StreamResources } from './live/index.ts';
 
-/** What a location uses. */
+/** The resources of a location. */
 export interface DbrestResources {
   readonly database: RestDatabase;
   readonly authenticator: Authenticator;
@@ -95,7 +95,7 @@ function compileServing(
     if (by) return respond(x, { identity, stopwatch }, by);
     if (!caching) return respond(x, { identity, stopwatch });
     await caching.serve(x, identity, (asked, planned, shown = { identity }) =>
-      // What is stored does not say how long it took to make.
+      // A stored response does not say how long it took to make.
       respond(asked, { ...shown, planned, stopwatch: planned ? undefined : stopwatch }),
     );
   };
@@ -176,7 +176,7 @@ function compileServers(
   };
 }
 
-/** What every response of the location gets, errors and those from the cache included. */
+/** Compiles the filter of every response of the location, errors and those from the cache included. */
 function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): HeaderFilter {
   if (traceHeader === undefined) return cors;
   const name = traceHeader.toLowerCase();

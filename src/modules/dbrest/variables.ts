@@ -2,7 +2,7 @@ import type { Build, VariableDefinition } from '../../contract/index.ts';
 import { type Exchange, stateKey } from '../../http/index.ts';
 import type { RequestHead } from './request/index.ts';
 
-/** What the variables tell of a request. */
+/** The values of the variables of a request. */
 export class RequestNotes {
   role: string | undefined = undefined;
   /** `schema.name` of the table, view or function. */

@@ -27,7 +27,7 @@ import { type PlannedItem, type Progress, runTransaction, type TransactionSteps 
 
 export { readItems } from './items.ts';
 
-/** Who sends a batch, and its stopwatch for `Server-Timing`, if it is enabled. */
+/** The identity of a batch, and its stopwatch for `Server-Timing`, if it is enabled. */
 interface BatchCaller {
   readonly identity: Identity;
   readonly stopwatch?: Stopwatch | undefined;

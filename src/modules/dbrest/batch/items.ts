@@ -118,7 +118,7 @@ function targetOf(target: string, fail: Fail): Pick<InnerRequest, 'path' | 'rawP
   return { path, rawPath, args };
 }
 
-/** What an item may say for itself. All other headers are those of the batch. */
+/** The headers that an item may have. All others are those of the batch. */
 const OF_ITEMS: ReadonlySet<string> = new Set([
   'accept',
   'accept-profile',

@@ -35,11 +35,11 @@ export interface TransactionSteps {
     prepared: Prepared & { readonly within: WithinTransaction },
   ) => Statements;
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
-  /** What decides whether a request may run, if it is not known: its cost. Throws the fault of one that may not. */
+  /** The statements that decide whether a request may run, if its cost is not known. Throws the fault of one that may not. */
   readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
   /** The limits of statements. */
   readonly rulesOf: (statements: Statements) => DbrestConfig;
-  /** What plans may have written leaves the caches before the promise resolves. */
+  /** Removes all that plans may have written from the caches before the promise resolves. */
   readonly purging: (plans: readonly RunPlan[], run: () => Promise<Results>) => Promise<Results>;
 }
 
@@ -64,7 +64,7 @@ interface OpenItem extends PlannedItem {
 
 /**
  * Runs planned requests in one transaction and resolves to their responses as JSON. They are made before the commit: a fault
- * of one of them rolls all back. What only reads goes in one round trip.
+ * of one of them rolls all back. Requests that only read go in one round trip.
  */
 export async function runTransaction(
   planned: readonly PlannedItem[],
@@ -145,7 +145,7 @@ function openItems(
   });
 }
 
-/** What decides for all items, in one transaction before theirs. */
+/** The statements that decide for all items, in one transaction before theirs. */
 function estimationOfAll(
   items: readonly OpenItem[],
   { steps, progress }: TransactionContext,

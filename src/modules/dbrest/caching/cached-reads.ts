@@ -25,7 +25,7 @@ import type { RunPlan, SharedView } from '../sql/index.ts';
 import type { DatabaseCaches } from './database-caches.ts';
 import { tagsOf } from './tags.ts';
 
-/** What the database sees of a request with a key, and of its owner: nothing that the key does not have. */
+/** The part of a request and of its owner that the database sees: all of it is in the key. */
 interface ShownToDatabase {
   readonly identity: Identity;
   readonly shared?: SharedView;
@@ -38,7 +38,7 @@ type Respond = (
   shown?: ShownToDatabase,
 ) => Promise<void>;
 
-/** What a location needs for its cache. */
+/** The parts of the cache of a location. */
 interface CachingParts {
   readonly caches: Caches;
   readonly buffers: PieceBuffers;
@@ -61,12 +61,12 @@ export interface Caching {
   serve(x: Exchange, identity: Identity, respond: Respond): void | Promise<void>;
 }
 
-/** What other origins have. */
+/** The settings of other caches that a database has no use for. */
 const NO_ORIGIN = { cacheRevalidate: false, cacheConvertHead: true, cacheVerifyBytes: 1_048_576 } as const;
 
 /** Compiles the cache of a location; `undefined`: it has none. */
 export function compileCaching(config: DbrestConfig, parts: CachingParts, build: Build): Caching | undefined {
-  // What runs before each request may decide by anything.
+  // A function that runs before each request may decide by anything.
   if (!mayCache(config) || (config.preRequest && !config.cachePreRequest)) return undefined;
   const { caches, buffers, database } = parts;
   const policy = compilePolicy({ ...config, ...NO_ORIGIN, ...staleAfter(config) }, { caches }, build);
@@ -123,7 +123,7 @@ function compileFetch({ cacheRpc: functions }: DbrestConfig, caches: DatabaseCac
       found = relatives ? tagsOf(plan, relatives, { functions }) : 'relatives';
     };
     void fetchOwn(x, mode, {
-      // What is not stored needs no tags.
+      // A response that is not stored needs no tags.
       respond: (copy) => respond(copy, mode.keeper && planned),
       storing: () => (typeof found === 'string' ? { refusal: found } : { tags: found }),
     });
@@ -134,7 +134,7 @@ function compileFetch({ cacheRpc: functions }: DbrestConfig, caches: DatabaseCac
 const PASSING: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti']);
 const KNOWN_CLAIMS = 1_000;
 
-/** What of a location decides about its responses. */
+/** A digest of the directives of a location that decide about its responses. */
 function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }): string {
   const {
     schemas,

@@ -7,7 +7,7 @@ import { Relatives, relationName, tagOf } from './tags.ts';
 const LEASE_MS = 1_000;
 const RENEW_MS = 250;
 
-/** What the workers of the process share about the session that listens. */
+/** The state of the listening session, which the workers of the process share. */
 interface Listener {
   /** Notifications that arrive until then are heard; 0 ends it. */
   holdLease(ms: number): void;
@@ -25,7 +25,7 @@ interface CachesParts {
   readonly readRelatives: () => Promise<string>;
 }
 
-/** The caches that responses of one database are in, in one worker. What is written leaves them. */
+/** The caches with responses of one database, in one worker. Writes remove the responses that they change. */
 export class DatabaseCaches {
   /** The keys of all responses of the database begin so. */
   readonly prefix: string;
@@ -68,7 +68,7 @@ export class DatabaseCaches {
     return this.#parts.listener.isLeaseHeld;
   }
 
-  /** What the relations depend on, by the present schema. Rejects if the database cannot be asked. */
+  /** The dependencies of relations, by the present schema. Rejects if the database cannot be asked. */
   relatives(): Promise<Relatives> {
     const reading = (this.#relatives ??= this.#parts.readRelatives().then((json) => new Relatives(json)));
     reading.catch(() => {

@@ -46,7 +46,7 @@ export class Channels {
       if (!publishNotification(ring, name, payload)) this.#logLost(name);
   }
 
-  /** Listening has begun anew: what was sent meanwhile was missed. */
+  /** Listening has begun again: notifications sent meanwhile were missed. */
   gap(): void {
     const rings = new Set([...this.#ringsOf.values()].flatMap((each) => [...each.keys()]));
     for (const ring of rings) if (!publishGap(ring)) this.#logLost('*');
@@ -57,7 +57,7 @@ export class Channels {
   }
 }
 
-/** What a ring has at a generation, as far as it comes from the database. */
+/** The content of a ring at a generation, as far as it comes from the database. */
 export type RingNotification =
   | { readonly kind: 'notification'; readonly channel: string; readonly payload: string }
   /** The session that listens was lost, and notifications with it. */

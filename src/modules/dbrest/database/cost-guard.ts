@@ -15,7 +15,7 @@ export interface Estimation {
 
 /** Compares what requests would cost with `dbrest_max_cost`. */
 export interface CostGuard {
-  /** What has to run first, if the cost of a request is not known. Throws DBREST100 if it is, and is too high. */
+  /** The statements to run first, if the cost of a request is not known. Throws DBREST100 if a known cost is too high. */
   estimationOf(plan: RunPlan, statements: Statements): Estimation | undefined;
 }
 

@@ -57,7 +57,7 @@ interface RunRules {
   readonly preparedStatements: PreparedStatements;
 }
 
-/** What a batch runs for. */
+/** The client of a batch, and how it is to run. */
 interface BatchOrder {
   readonly client: DatabaseClient;
   readonly rules: RunRules;
@@ -77,7 +77,7 @@ interface BatchOrder {
 
 /** A batch that shares its session. */
 interface SharedTurn {
-  /** What it usually takes. */
+  /** The time that it usually takes. */
   readonly turnMs: number;
   /** A large result may be dropped and read again. */
   readonly isRepeatable: boolean;
@@ -432,8 +432,8 @@ export class Database {
   }
 
   /**
-   * Prepared statements and plans of another schema are dropped before they are used again: the server neither forgets the types of
-   * parameters, nor plans a statement anew because rows of a function have got other columns.
+   * Prepared statements and plans of another schema are dropped before they are used again: the server neither forgets the
+   * types of parameters, nor plans a statement again because rows of a function have got other columns.
    */
   #schemaReplaced(isSame: boolean, losesTypes: boolean): void {
     if (!isSame) this.#planEpoch += 1;

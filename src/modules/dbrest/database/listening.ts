@@ -33,7 +33,7 @@ export interface ListeningOptions {
     heard(payload: string): void;
     schemaAnnounced(): void;
   };
-  /** What locations listen to. */
+  /** The channels that locations listen to. */
   readonly channels: {
     readonly names: readonly string[];
     whenChanged(run: () => void): void;
@@ -233,7 +233,7 @@ export class Listener implements OpenListener {
     const client = this.#client;
     if (!client || this.#closed) return;
     const sql = this.#changeOfChannels();
-    // An error of a command leaves the session listening to less than it should: another one begins anew.
+    // An error of a command leaves the session listening to less than it should: another one takes its place.
     if (sql !== '') client.query(sql).catch(() => client.connection.stream.destroy());
   }
 
@@ -280,7 +280,7 @@ export class Listener implements OpenListener {
     }
   }
 
-  /** Whether a session of a pooler hears what another one sends while it runs nothing. */
+  /** Returns whether an idle session of a pooler hears notifications of another one. */
   async #hasEcho(client: WireClient): Promise<boolean> {
     const payload = randomUUID();
     let hear = (_isHeard: boolean): void => undefined;

@@ -31,7 +31,7 @@ export function reasonToRepeat(error: WireError): keyof typeof MOST_REPEATS | un
 
 /**
  * A statement was planned for columns that the rows of a function had before their table was changed ("attribute 2 of type record
- * has been dropped", "has wrong type"). PostgreSQL does not plan it anew by itself, and notices only when the function has run.
+ * has been dropped", "has wrong type"). PostgreSQL does not plan it again by itself, and notices only when the function has run.
  */
 export function hasOldPlan({ routine }: WireError): boolean {
   return routine === 'CheckVarSlotCompatibility';
@@ -64,7 +64,7 @@ export class Renewal {
     this.#hasHelped = false;
   }
 
-  /** What had failed for a type that is gone has succeeded since. */
+  /** A request that had failed for a type that is gone has succeeded since. */
   helped(): void {
     this.#hasHelped = true;
   }

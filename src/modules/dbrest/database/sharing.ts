@@ -22,7 +22,7 @@ interface Known {
 }
 
 /**
- * What statements cost, as moving averages by their text. What is short depends on the machine: where processors are
+ * The costs of statements, as moving averages by their text. Which ones are short depends on the machine: where processors are
  * scarce, the shortest statement takes milliseconds, and sharing sessions helps most.
  */
 export class Costs {

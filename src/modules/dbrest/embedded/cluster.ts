@@ -26,7 +26,7 @@ interface ClusterOptions {
   readonly log: ErrorLog;
 }
 
-/** Creates the cluster (superuser `postgres`, UTF-8, locale C) if there is none, and returns its real path. */
+/** Creates the cluster (superuser `postgres`, UTF-8, locale C) if the directory has none, and returns its real path. */
 export async function openCluster(options: ClusterOptions): Promise<string> {
   const { dataDir, log } = options;
   if (!(await exists(join(dataDir, 'PG_VERSION')))) {

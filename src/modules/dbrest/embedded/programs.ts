@@ -14,7 +14,7 @@ export interface Account {
 
 /**
  * PostgreSQL refuses to run as root. Under root the account is the owner of an existing data directory, else the serving
- * account, else `postgres`, else `nobody`. Throws if there is none of them, or if the data may be those of a stranger.
+ * account, else `postgres`, else `nobody`. Throws if none of them exists, or if the data may be those of a stranger.
  */
 export async function chooseAccount(dataDir: string, servedBy?: Account): Promise<Account> {
   const owner = await stat(dataDir).catch(() => undefined);
@@ -184,7 +184,7 @@ async function mustBeOurs(dir: string): Promise<void> {
   if (!(await isOurs(dir))) throw new Error(`"${dir}" is not there`);
 }
 
-/** Whether the directory exists; throws if another account could have written what is in it. */
+/** Returns whether the directory exists; throws if another account could have written into it. */
 async function isOurs(dir: string): Promise<boolean> {
   const found = await lstat(dir).catch(() => undefined);
   if (!found) return false;

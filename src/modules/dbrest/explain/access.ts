@@ -3,7 +3,7 @@ import { mayBecomeSql, type RelationKind, type TableName } from '../schema/index
 import type { Statement } from '../sql/index.ts';
 import type { Need } from './needs.ts';
 
-/** What the database says about a role and what it uses. */
+/** The facts of the database about a role and the objects that it uses. */
 export interface Access {
   /** Absent if there is no such role. */
   readonly role?: RoleAccess;

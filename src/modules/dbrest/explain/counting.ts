@@ -5,7 +5,7 @@ import { BEGIN_READ_ONLY, ROLLBACK, type Statements, type Step, totalSql } from 
 import type { FoundRelation } from './access.ts';
 import { type Counts, MOST_COUNTED } from './reasons.ts';
 
-/** What the rows of a request are counted with. */
+/** The session and the parts of a request that counting its rows needs. */
 interface Counting {
   readonly session: Session;
   readonly deadlineMs: number;
@@ -55,7 +55,7 @@ async function countAsRole(
   return Number(results[opening.length]?.[0]);
 }
 
-/** Whether a condition compares columns of built-in types, whose names `format_type` prints without a schema. */
+/** Returns whether a condition compares columns of built-in types, whose names `format_type` prints without a schema. */
 function isBuiltIn(condition: Condition): boolean {
   if ('terms' in condition) return condition.terms.every(isBuiltIn);
   if ('embed' in condition || ('read' in condition && condition.read)) return false;

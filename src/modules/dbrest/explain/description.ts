@@ -20,7 +20,7 @@ interface Described {
   readonly location: LocationFacts;
 }
 
-/** What can be tried: all tables and functions of the exposed schemas, those that no role may use too. */
+/** The objects that can be tried: all tables and functions of the exposed schemas, also those that no role may use. */
 export function describeApi({ roles, known, config, location }: Described): TrialDescription {
   const calls = functionPath(location, config.rpc);
   const resources = config.schemas.flatMap((schema, i) => {
@@ -119,7 +119,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'deletes rows of the database',
 };
 
-/** What a request does, as a phrase without a subject. */
+/** The effect of a request, as a phrase without a subject. */
 export function doesOf({ resource, method, kind }: RequestHead): string {
   if (kind === 'options') return 'lists the allowed methods';
   if (resource.kind === 'root') return 'describes the API of the database';

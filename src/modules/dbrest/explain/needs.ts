@@ -131,7 +131,7 @@ class Needs {
     this.read(node);
   }
 
-  /** What filters, orders and embeds of a node read. */
+  /** Adds the privileges that filters, orders and embeds of a node need. */
   #restrictions(node: ReadNode): void {
     const { table, embeds } = node;
     const columns = valuesAsked(node).flatMap((value) => valueColumns(value, table));

@@ -16,7 +16,7 @@ export type ParsedPart =
   | 'offset'
   | 'query string';
 
-/** What parts of a query that PostgREST has not look like. */
+/** Examples of the parts of a query that PostgREST does not have. */
 const EXAMPLES: ReadonlyMap<ParsedPart, string> = new Map([
   ['having', 'An aggregate is compared, not a name of the response: "having=amount.sum().gt.100".'],
   ['distinct', 'Rows that differ are "distinct=on.*", the first row for each value "distinct=on.(column)".'],

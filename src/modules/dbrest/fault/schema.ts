@@ -18,10 +18,10 @@ const INSTEAD = {
   aggregate: 'Aggregates are filtered by "having", for example "having=count().gt.3".',
   constraint: '"on_conflict" takes the columns of a key, not the name of its constraint.',
 } as const;
-/** What a name was taken for that is no column. */
+/** The things that a client may take for a column. */
 export type TakenFor = keyof typeof INSTEAD;
 
-/** What could have been meant by a name: at most two columns, or else something that is no column. */
+/** The possible meanings of a name: at most two columns, or something that is not a column. */
 interface Meant {
   readonly similar: readonly string[];
   readonly instead?: TakenFor | undefined;

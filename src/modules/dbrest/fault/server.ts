@@ -226,7 +226,7 @@ export function noConnectionFree(status: 503 | 504): DbrestFault {
   return new DbrestFault({ code: 'PGRST003', status, message: NO_CONNECTION, headers });
 }
 
-/** What PgBouncer says in place of a transaction of several round trips, and only it. */
+/** The message of PgBouncer, and of no other, for a transaction of several round trips. */
 const NO_TRANSACTIONS = 'transaction blocks not allowed in statement pooling mode';
 
 /** Returns whether a pooler has refused the transaction of a request because it runs statement by statement. */

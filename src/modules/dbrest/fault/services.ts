@@ -17,7 +17,7 @@ export function tooManyItems(most: number): DbrestFault {
   return new DbrestFault({ code: 'DBREST112', status: 413, message });
 }
 
-/** DBREST113, 400: nothing of the batch has been done. */
+/** DBREST113, 400: the batch had no effect. */
 export function tooLargeResponses(mostBytes: number): DbrestFault {
   const message = `The responses of a batch have at most ${mostBytes} bytes together`;
   return new DbrestFault({ code: 'DBREST113', status: 400, message });

@@ -15,8 +15,8 @@ export type RowChange =
   | { readonly kind: 'delete'; readonly key: string };
 
 /**
- * The rows that clients of a followed read have been told of. Only what is known can be deleted: a client never learns of a row that its
- * role may not read.
+ * The rows that clients of a followed read have been told of. Only known rows can be deleted: a client never learns of a
+ * row that its role may not read.
  */
 export class KnownRows {
   /** A digest of each row by its key. */
@@ -30,7 +30,7 @@ export class KnownRows {
     return this.#digests.keys();
   }
 
-  /** Takes a row that was read. Gives `undefined` if nothing of it has changed that clients can see. */
+  /** Takes a row that was read. Gives `undefined` if clients see no change of it. */
   take({ key, row, digest }: KeyedRow): RowChange | undefined {
     const before = this.#digests.get(key);
     if (before === digest) return undefined;

@@ -76,8 +76,8 @@ export class LiveQuery implements Follower {
   }
 
   /**
-   * What a client is sent that has the events up to `id`; without one, or if it has missed too many of them, it begins with the rows.
-   * Rejects as the reads do.
+   * The source for a client that has the events up to `id`. Without an id, or if the client has missed too many of them, it
+   * begins with the rows. Rejects as the reads do.
    */
   async join(id: string | undefined): Promise<LiveSource> {
     const seen = id === undefined ? undefined : this.#generationOf(id);
@@ -93,7 +93,7 @@ export class LiveQuery implements Follower {
     this.#parts.feed.lingering.remove(this);
     return () => {
       this.#streams.delete(stream);
-      // Who comes back has the rows.
+      // A client that comes back has the rows.
       if (this.#streams.size === 0) this.#parts.feed.snapshots.drop(this);
       this.#lingerIfAlone();
     };

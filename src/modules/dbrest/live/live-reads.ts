@@ -35,11 +35,11 @@ export interface LiveReadSteps {
   readonly queryOf: ReturnType<typeof compileQuery>;
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   readonly statementsOf: ReturnType<typeof compileTransaction>;
-  /** What decides whether a read may run, if its cost is not known. Throws the fault of one that may not. */
+  /** The statements that decide whether a read may run, if its cost is not known. Throws the fault of one that may not. */
   readonly estimationOf: CostGuard['estimationOf'] | undefined;
 }
 
-/** What followed reads of a location need of the others. */
+/** The parts that followed reads of a location use. */
 interface LiveReadParts {
   readonly config: DbrestConfig;
   readonly database: RestDatabase;
@@ -149,7 +149,7 @@ export class LiveReads {
 /** A request for a stream. */
 interface Asked {
   readonly identity: Identity;
-  /** What the database may see of its headers. */
+  /** The headers that the database may see. */
   readonly headers: readonly string[];
   readonly key: string;
 }

@@ -216,7 +216,7 @@ function admit(plan: RunPlan, { readOnly }: { readonly readOnly: boolean }): Pro
   return readOnly && writes ? Promise.reject(onlyReads()) : Promise.resolve();
 }
 
-/** Revisions of the protocol, the newest first. What differs between them does not concern tools without sessions. */
+/** Revisions of the protocol, the newest first. Their differences do not concern tools without sessions. */
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
 interface HeadRules {

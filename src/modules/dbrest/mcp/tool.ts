@@ -2,7 +2,7 @@ import type { InnerRequest } from '../request/index.ts';
 import type { JsonSchema } from '../openapi/index.ts';
 import type { Rights, Schema } from '../schema/index.ts';
 
-/** What the tools of a role are made from. */
+/** The input for the tools of a role. */
 export interface ToolContext {
   readonly known: Schema;
   readonly rights: Rights;
@@ -17,7 +17,7 @@ export interface ToolContext {
   readonly functionPath: string | undefined;
 }
 
-/** What a call of a tool does: a request to the database, or a result at once. */
+/** The effect of calling a tool: a request to the database, or a result at once. */
 export type ToolCall =
   | {
       readonly kind: 'request';

@@ -39,7 +39,7 @@ export interface ShownTable {
   };
 }
 
-/** What a role with these rights sees of a table, if anything. Partitions are not listed. */
+/** The part of a table that a role with these rights sees, if any. Partitions are not listed. */
 export function showTable(table: Table, rights: Rights): readonly ShownTable[] {
   const { access } = table;
   if (!access || access.isPartition) return [];

@@ -13,7 +13,7 @@ import type { Schema } from '../schema/index.ts';
 import type { RunPlan, Work } from '../sql/index.ts';
 import { type Lifted, liftLiterals, markedContent, WorkTemplate } from './literals.ts';
 
-/** What the plan of a request depends on, apart from the schema and the body, and the literals of the request. */
+/** All that the plan of a request depends on, apart from the schema and the body; and the literals of the request. */
 export interface RequestShape extends Lifted {
   /** Equal for requests with equal plans. */
   readonly key: string;
@@ -54,7 +54,7 @@ const BYTES_PER_CHARACTER = 40;
 
 const sizeOf = (key: string): number => ENTRY_BYTES + BYTES_PER_CHARACTER * key.length;
 
-/** What is kept for one version of the schema. */
+/** The queries and plans that are kept for one version of the schema. */
 interface Kept {
   readonly queries: LRUCache<string, ParsedHead | typeof UNFIT>;
   readonly plans: LRUCache<string, KeptPlan>;
@@ -187,7 +187,7 @@ function lineOf(header: string | undefined): string {
 /** Longer keys of a body are not worth the memory. */
 const LONGEST_KEYS = 2_048;
 
-/** What a plan depends on of a content: '' without a body, `undefined` if that is too large or depends on values. */
+/** The part of a content that a plan depends on: '' without a body, `undefined` if it is too large or depends on values. */
 function contentShape(content: Content): string | undefined {
   switch (content.kind) {
     case 'none':

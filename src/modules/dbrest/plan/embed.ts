@@ -41,7 +41,7 @@ export function embedNamed(embeds: readonly EmbedDraft[], name: string): EmbedDr
 
 /**
  * Finds what a filter, order or limit names: by the name in the response or, after all of these, by the target of an embed
- * with an alias. Throws PGRST108 if there is none, or if such targets are not allowed.
+ * with an alias. Throws PGRST108 without such an embed, or if such targets are not allowed.
  */
 export function addressed<T>(
   embeds: readonly T[],
@@ -81,7 +81,7 @@ const LEAST_SIMILARITY = 0.33;
 
 /**
  * Finds the relationship of an embed (PostgREST, "Resource Embedding"); computed relationships take precedence over foreign
- * keys. Throws PGRST200 if there is none, PGRST201 if it is ambiguous.
+ * keys. Throws PGRST200 without a relationship, PGRST201 if it is ambiguous.
  */
 export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Context): EmbedSource {
   const computed = item.hint === undefined ? computedSource(item.target, origin, context) : undefined;

@@ -149,7 +149,7 @@ export function readShape(media: Media, rows: ReadPlan, isBodyless: boolean): Ro
   return isCounted ? 'counted' : shapeOf(shownMedia(media), rows.limit);
 }
 
-/** What is needed without a body to find out whether the rows fit the format; the count includes the others. */
+/** Without a body, one row shows whether the rows fit the format; the count includes the others. */
 const MOST_BODYLESS_ROWS = 1;
 
 /** The most rows that are needed to respond; `undefined` for all of them. */

@@ -225,7 +225,7 @@ export function formRead(
   const shown = shownMedia(media);
   const shape = readShape(media, rows, isBodyless);
   const isOne = !rows.grouped && rows.outputs.length > 0 && (shown.format === 'object' || isByKey(rows));
-  // What is counted has no rows, and the result of a handler is not one.
+  // Neither a count nor the result of a handler is a row with a version.
   const version = isOne && shape !== 'handled' && shape !== 'counted' ? column : undefined;
   const tail = tailOfRead(media, shape, { rows, version });
   const form = { media, shape, most: mostRows(shown, shape, isBodyless), tail };

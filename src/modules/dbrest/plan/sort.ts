@@ -243,7 +243,7 @@ function ungrouped(table: Table, column: string, { isDistinct }: GroupedRows): D
   return isDistinct ? notSelected() : notGrouped(table.name, column);
 }
 
-/** A column that joins the rows with an embed and by which they are not grouped; `undefined` if there is none. */
+/** A column that joins the rows with an embed and by which they are not grouped, if there is one. */
 function ungroupedTie({ by }: Embed, rows: GroupedRows): string | undefined {
   if (isDetermined(rows)) return undefined;
   if (!('pairs' in by)) return '*';

@@ -98,7 +98,7 @@ export function isSameAggregation(a: Aggregation, b: Aggregation): boolean {
   return a.aggregate === b.aggregate && isSameValue && JSON.stringify(a.cast) === JSON.stringify(b.cast);
 }
 
-/** The aggregate that an output is before its last cast; `undefined` if it is none of the rows themselves. */
+/** The aggregate that an output is before its last cast; `undefined` if it does not aggregate the rows themselves. */
 export function aggregationOf(output: Output): Aggregation | undefined {
   if (output.kind === 'rows') return output.aggregate && { aggregate: output.aggregate };
   if (output.kind !== 'value' || !output.aggregate) return undefined;

@@ -52,7 +52,7 @@ export interface WrittenColumns {
   readonly defaults: boolean;
 }
 
-/** What a write is planned from. */
+/** The parts of a request from which a write is planned. */
 export interface WriteSource {
   readonly query: WriteQuery;
   readonly body: WrittenBody;

@@ -8,7 +8,7 @@ import { openSession, type RunStep } from '../session/index.ts';
 import { arrayLiteral } from '../sql/index.ts';
 import { NotThereError, type StartedServer, startThere } from '../tools/index.ts';
 
-/** What a probe finds out about a database. */
+/** The facts that a probe finds out about a database. */
 interface DatabaseFacts {
   /** `server_version_num`, for example 150004. */
   readonly version: number;

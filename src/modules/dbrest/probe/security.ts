@@ -3,7 +3,7 @@ import { quoteIdentifier } from '../../../postgres/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { mayBecomeSql } from '../schema/index.ts';
 
-/** What a probe finds out about the rows and functions that requests reach. */
+/** The facts that a probe finds out about the rows and functions that requests reach. */
 export interface SecurityFacts {
   /** Views and materialized views that show rows of a table with row security to a role that it holds for. */
   readonly unsecured: readonly UnsecuredView[];

@@ -62,11 +62,11 @@ function isOperator(name: string): boolean {
   return name === 'in' || name === 'is' || BINARY_OPERATORS.has(name) || SEARCH_OPERATORS.has(name);
 }
 
-/** Whether a value ends with the input, or at a comma or parenthesis of a logic tree. */
+/** The end of a value: that of the input, or a comma or parenthesis of a logic tree. */
 type ValueEnd = 'input' | 'tree';
 
 const MOST_VALUES = 5_000;
-/** What a URL could hold. PostgreSQL takes seconds for a search or a pattern of 256 KB, which a QUERY has room for. */
+/** About the length of a URL. A QUERY has room for 256 KB, and PostgreSQL takes seconds for a pattern of that length. */
 const LONGEST_PATTERN = 8_192;
 const PATTERN_OPERATORS: ReadonlySet<string> = new Set(['like', 'ilike', 'match', 'imatch']);
 const UNTIL_DELIMITER = /[^,)]*/y;
@@ -91,7 +91,7 @@ function parseOperand(scanner: Scanner, operator: string, ending: ValueEnd): Ope
 
 /** The operator whose queries have a grammar; the others take any text. */
 const STRICT_SEARCH = 'fts';
-/** What may be the name of a configuration. */
+/** A text that may be the name of a configuration. */
 const FIRST_WORD = /^[^.]+\./;
 
 interface SearchText {

@@ -129,7 +129,7 @@ const ESCAPES = Uint8Array.from({ length: 256 }, (_, code) =>
 );
 const LITERAL = /^(?:true|false|null)/;
 
-/** What may come next. A string is allowed for values up to `KEY`. */
+/** The states of the scanner: the token that may come next. A string is allowed in states up to `KEY`. */
 const VALUE = 0;
 const FIRST_VALUE = 1;
 const FIRST_KEY = 2;

@@ -116,7 +116,7 @@ function planMedia(name: string, parameters: ReadonlyMap<string, string>): Media
   const asked = new Set(parameters.get('options')?.split('|'));
   const options = PLAN_OPTIONS.filter((option) => asked.has(option));
   const format = name.endsWith('+json') ? 'json' : 'text';
-  // Whether the database has a handler for another type, only its schema tells.
+  // Only the schema tells whether the database has a handler for another type.
   return explaining(name, { format, options, media: known ?? customMedia(type) });
 }
 

@@ -9,7 +9,7 @@ export interface NestedRows {
   /** Some of them have other keys, or there are values other than objects. */
   readonly differs: boolean;
   readonly rows: number;
-  /** What is in the members of these objects. */
+  /** The contents of the members of these objects. */
   readonly nested: NestedMembers;
 }
 

@@ -9,7 +9,7 @@ const OPERATOR = '"&", "|", "<->" or ")"';
 const BLANKS = /[ \t-\r]*/y;
 const PHRASE = /<(?:-|\d+)>/y;
 const MODIFIERS = /(?::[a-dA-D*]*)?/y;
-/** Whether these separate words depends on the locale of the database. */
+/** The locale of the database decides whether these separate words. */
 const BLANK_IN_SOME_LOCALES = /[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 /**

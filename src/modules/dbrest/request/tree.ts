@@ -90,7 +90,7 @@ export type LogicOf<F> =
 export type Logic = LogicOf<Filter>;
 export type GroupLogic = LogicOf<GroupFilter>;
 
-/** What rows are ordered by: a field or an aggregate, with `relations` that of an embed: `a(b(field))`. */
+/** A key of an order: a field or an aggregate; with `relations` one of an embed: `a(b(field))`. */
 export type OrderKey = (Field | Aggregated) & { readonly relations?: readonly string[] };
 
 /** `key[.asc|.desc][.nullsfirst|.nullslast]`. */

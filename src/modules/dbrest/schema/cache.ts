@@ -97,7 +97,7 @@ export class SchemaCache {
     return true;
   }
 
-  /** Whether the database is another one than when a schema was read. */
+  /** Returns whether the database has changed since a schema was read. */
   async #hasChanged({ state = '' }: Schema): Promise<boolean> {
     try {
       return (await this.#look()) !== state;

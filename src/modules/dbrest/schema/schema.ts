@@ -190,7 +190,7 @@ export interface Schema {
   readonly reads?: number;
   /** When its read began, in milliseconds since the epoch. */
   readonly beganMs?: number;
-  /** What the database was like before its read; another text means that it has changed. */
+  /** The state of the database before its read; another text means that it has changed. */
   readonly state?: string;
   /** Of the catalogue that it was made from; the same for one without changes. */
   readonly digest?: string;
@@ -222,7 +222,7 @@ export interface Schema {
   /** Structures of user-defined types, by the name that `format_type` prints. */
   readonly shapes?: ReadonlyMap<string, TypeShape>;
   readonly namespaces?: ReadonlyMap<string, Namespace>;
-  /** What `dbrest_config` reads; by name. May contain secrets. */
+  /** The settings that `dbrest_config` reads, by name. May contain secrets. */
   readonly settings?: readonly StoredSetting[];
 }
 

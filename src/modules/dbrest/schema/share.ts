@@ -33,7 +33,7 @@ export interface Reading {
   readonly reads: number;
   /** When it began, in milliseconds since the epoch: later changes may be missing. */
   readonly beganMs: number;
-  /** What `STATE_SQL` gave before. */
+  /** The result of `STATE_SQL` before the read. */
   readonly state?: string | undefined;
   readonly catalogue: Catalogue;
 }

@@ -4,7 +4,7 @@ import { type DbrestConfig, directives } from '../directives/index.ts';
 import type { StoredSetting } from '../schema/index.ts';
 import { Report, type Word } from '../../../../grammar/index.ts';
 
-/** What is wrong with a setting, which has no effect then. */
+/** A fault of a setting, which then has no effect. */
 export interface SettingFinding {
   readonly level: 'notice' | 'warn';
   readonly name: string;
@@ -160,7 +160,7 @@ interface Counterpart {
   readonly directive: string;
   /** The words of the directive; `undefined`: the value is no value of the setting. */
   readonly words: (value: string) => readonly string[] | undefined;
-  /** What would be a value. */
+  /** A description of the values that are allowed. */
   readonly expected?: string;
 }
 
@@ -238,8 +238,8 @@ type ReadValue = { readonly field: keyof DbrestConfig; readonly value: unknown }
 const ROWS: Rows<DbrestConfig> = directives;
 
 /**
- * Reads words as the directive does in a file: what that refuses is refused here. `name` is what the fault is about. A fault of a
- * secret quotes nothing of it.
+ * Reads words as the directive does in a file, and refuses the same. `name` is the subject of the fault. The fault of a
+ * secret quotes no part of it.
  */
 function readValue(directive: string, words: readonly string[], name: string): ReadValue {
   const row = ROWS[directive];
@@ -260,7 +260,7 @@ function readValue(directive: string, words: readonly string[], name: string): R
   return { fault: `${withoutName(fault?.message ?? `expected ${args.syntax}`, name)}${hint}` };
 }
 
-/** What the readers of those directives need: they read neither files nor variables. */
+/** The scope for the readers of those directives, which read neither files nor variables. */
 function readScope(name: string): { readonly scope: ReadScope; readonly report: Report } {
   const report = new Report();
   const refuse = (): never => {

@@ -42,7 +42,7 @@ export function casted(value: string, type: Cast | undefined): string {
   return `${value}::${typeof type === 'string' ? type : `${qualifiedName(type)}${type.isArray ? '[]' : ''}`}`;
 }
 
-/** What a condition tests: a value of a row, or an aggregate of a group. */
+/** The operand that a condition tests: a value of a row, or an aggregate of a group. */
 type Tested = Value | Aggregation;
 
 function testedSql(tested: Tested, relation: string, writing: StatementDraft): string {

@@ -157,7 +157,7 @@ export function nodeSql(node: ReadNode, wanted: NodeSelect, writing: StatementDr
   ].join(' ');
 }
 
-/** What a node selects: its outputs, an aggregate of its rows, or nothing of use. */
+/** The select list of a node: its outputs, an aggregate of its rows, or a constant. */
 function selectedSql(node: ReadNode, wanted: NodeSelect, shape: OutputScope): string {
   const { relation, bare, aggregation, shown = (outputs: string) => outputs } = wanted;
   if (aggregation) return aggregationSql(aggregation, relation, shape.writing);

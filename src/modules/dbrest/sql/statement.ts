@@ -92,7 +92,7 @@ export interface NodeSelect {
   readonly ties?: readonly string[];
   /** Outputs are named by number (`c1`, `c2` …). */
   readonly numbered?: boolean;
-  /** What is selected in place of the outputs, given their SQL. */
+  /** Makes the select list from the SQL of the outputs. */
   readonly shown?: (outputs: string) => string;
   /** In place of the outputs: an aggregate of the rows without their range. */
   readonly aggregation?: Aggregation;

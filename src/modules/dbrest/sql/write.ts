@@ -55,7 +55,7 @@ export function writeWork(plan: PlannedWrite, { preRequest }: DbrestConfig): Wor
   };
 }
 
-/** What a write leaves behind in the session, if it runs no user-defined function. */
+/** The state that a write leaves in the session, if it runs no user-defined function. */
 function leftBy({ write, rows }: PlannedWrite): Work['leaves'] {
   const { inertWrites } = write.table;
   if (!inertWrites || !isInert(rows)) return undefined;

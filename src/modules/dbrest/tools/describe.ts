@@ -118,7 +118,7 @@ function functionFacts(called: StoredFunction) {
   return { ...called, grantees: undefined };
 }
 
-/** What is to be described: schemas in the order of `dbrest_schemas`, as a role sees them or completely. */
+/** The schemas to describe, in the order of `dbrest_schemas`, as a role sees them or completely. */
 interface TypesView {
   readonly schemas: readonly string[];
   readonly role?: string | undefined;
