@@ -1,5 +1,5 @@
 import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
-import type { ResponseRules, Exchange, Handler, LogStep, PortFacts } from '../http/index.ts';
+import type { ResponseRules, Exchange, LogStep, PortFacts } from '../http/index.ts';
 import {
   addressText,
   type GatewayPlan,
@@ -10,17 +10,17 @@ import {
 } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { CompileWatch, RequestNeeds } from './build.ts';
-import { capturesOf, keepCaptures, Matchers } from './captures.ts';
+import { Matchers } from './captures.ts';
 import { compileRequestTail, ErrorLogs } from './logs.ts';
 import { respondingToFailures } from './phases.ts';
-import { type ServerContext, ServerHandler } from './server.ts';
-import { compilePortTls, compileTlsGate, type PortTls } from './port-tls.ts';
+import { type PortServing, type ServerContext, ServerHandler } from './server.ts';
+import { compilePortTls, type PortTls } from './port-tls.ts';
 import { makeView, serverLabel } from './view.ts';
-import { ServerNames } from './server-names.ts';
+import { ServerNames, servingByName } from './server-names.ts';
 import { Turns } from './location.ts';
 
-/** A compiled port: everything a transport needs to serve it. */
-export interface PortHandler {
+/** A compiled port: everything a transport needs to serve it. `serve` never throws and never rejects. */
+export interface PortHandler extends PortServing {
   /** Identifies the address; the same before and after a reload. */
   readonly key: string;
   readonly address: ListenAddress;
@@ -41,12 +41,8 @@ export interface PortHandler {
   /** The default server's rules and name, for requests that are refused before a server is chosen. */
   readonly rules: ResponseRules;
   readonly serverName: string;
-  /** Assigns a refused request to its host's server: the response has that server's headers and error pages. */
-  readonly enter: (x: Exchange) => void;
   /** Assigns a request with a refused request line to the default server: its host is not known. */
   readonly enterByLine: (x: Exchange) => void;
-  /** Never throws and never rejects. */
-  readonly serve: Handler;
 }
 
 /** Counts the requests that a configuration still serves. */
@@ -124,7 +120,7 @@ function compilePort(port: PortPlan, compiled: Compiled): PortHandler {
   const { needs } = compiled.context;
   const fallback = compiled.servers[port.defaultServer] as ServerHandler;
   const { address } = port;
-  const { enter, serve } = isAlone(port, compiled) ? aloneServing(fallback) : byName(port, compiled);
+  const { enter, serve } = isAlone(port, compiled) ? fallback.alone : servingByName(port, compiled);
   const facts: PortFacts = {
     scheme: port.ssl ? 'https' : 'http',
     port: address.kind === 'inet' ? address.port : 0,
@@ -167,51 +163,4 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
   return (
     !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
   );
-}
-
-/** Serves the requests of a port. */
-type Serving = Pick<PortHandler, 'enter' | 'serve'>;
-
-function aloneServing(server: ServerHandler): Serving {
-  return { enter: (x) => server.enterRefused(x), serve: (x) => server.serve(x) };
-}
-
-/** A server found by name, and the slots for the captures of a regex name. */
-interface NamedServer {
-  readonly server: ServerHandler;
-  readonly slots: ReturnType<typeof capturesOf>;
-  /** Returns the status that refuses a request, or 0. */
-  readonly refusal: ((x: Exchange) => number) | undefined;
-}
-
-/** Compiles the choice among several servers by the request's host. */
-function byName(port: PortPlan, { plan, servers, context }: Compiled): Serving {
-  const target = (index: number): Omit<NamedServer, 'slots'> => ({
-    server: servers[index] as ServerHandler,
-    refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
-  });
-  const names = new ServerNames<NamedServer>({ ...target(port.defaultServer), slots: [] });
-  for (const index of port.servers) {
-    for (const name of plan.servers[index]?.names ?? []) {
-      const slots = name.kind === 'regex' ? capturesOf(name.regex, context.variables) : [];
-      names.add(name, { ...target(index), slots });
-    }
-  }
-  const find = (x: Exchange): NamedServer => {
-    const { server, captures } = names.find(x.request.host);
-    if (captures) keepCaptures(x, captures, server.slots);
-    return server;
-  };
-  return {
-    enter: (x) => find(x).server.enterRefused(x),
-    serve(x) {
-      const { server, refusal } = find(x);
-      const status = refusal?.(x) ?? 0;
-      if (status === 0) return server.serve(x);
-      // As in nginx, a misdirected request gets its response from the server that the handshake named.
-      const named = x.request.connection?.tls?.serverName.toLowerCase() ?? '';
-      (status === 421 ? names.find(named).server.server : server).enter(x);
-      return x.end(status);
-    },
-  };
 }

@@ -11,7 +11,6 @@ import type {
   WorkerScope,
 } from '../contract/index.ts';
 import {
-  beginRewritePhase,
   type Exchange,
   type Handler,
   logContext,
@@ -19,7 +18,6 @@ import {
   type RangeRules,
   type ResponseRules,
   type Router,
-  stateKey,
 } from '../http/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
@@ -32,17 +30,10 @@ import {
   serverTokens,
 } from './location-rules.ts';
 import { compileRequestCounter } from './logs.ts';
-import { ByOrigins } from './shared.ts';
-import { rewriteSequence, sequence } from './phases.ts';
+import { AFTER_REWRITE, type AfterRewrite, enter, rewriteSequence, sequence } from './phases.ts';
 
 /** The longest time for which a compile blocks the thread. During a reload, requests are served in between. */
 const TURN_MS = 10;
-
-/** Applies the rules of a location or server to a request. */
-export function enter(x: Exchange, rules: ResponseRules): void {
-  x.rules = rules;
-  rules.watch?.enters(x);
-}
 
 /** Divides a long compile into several turns of the event loop. */
 export class Turns {
@@ -283,21 +274,6 @@ function passes({ modules }: LocationPlan, known: readonly AnyModule[]): boolean
   );
 }
 
-/** The phases that replace the location's own after the rewrite phase. */
-interface AfterRewrite {
-  readonly passes: boolean;
-  readonly respond: Handler;
-  readonly servedBy: string | undefined;
-}
-
-export const AFTER_REWRITE = stateKey<AfterRewrite | undefined>('after rewrite');
-
-/** Begins the rewrite phase of a location. */
-export function beginLocationRewrite(x: Exchange): void {
-  beginRewritePhase(x);
-  if (x.state(AFTER_REWRITE)) x.setState(AFTER_REWRITE, undefined);
-}
-
 /**
  * Enters an `if` block. The last one entered replaces the location (nginx ngx_http_script_if_code). But if an earlier
  * one forwards requests and the last does not, the request is forwarded without an upstream, which fails.
@@ -424,4 +400,27 @@ export function factsOf({ match, place }: LocationPlan): Omit<LocationFacts, 'na
 function pathOf(match: LocationMatch): string {
   if (match.kind === 'regex') return match.regex.pattern;
   return match.kind === 'named' ? match.name : match.path;
+}
+
+/** The slot of a value in a `ByOrigins`. */
+interface Slot<T> {
+  next?: Map<object, Slot<T>>;
+  value?: T;
+}
+
+/** Values by the objects that they were made from. Put objects that many values share first. */
+class ByOrigins<T> {
+  readonly #root: Slot<T> = {};
+
+  /** Returns the slot for the value that is made from these objects. */
+  slot(origins: readonly object[]): Slot<T> {
+    let slot = this.#root;
+    for (const origin of origins) {
+      slot.next ??= new Map();
+      const next: Slot<T> = slot.next.get(origin) ?? {};
+      slot.next.set(origin, next);
+      slot = next;
+    }
+    return slot;
+  }
 }

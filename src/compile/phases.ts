@@ -1,4 +1,10 @@
-import { failRequest, type Exchange, type Handler, rewritePhaseOf } from '../http/index.ts';
+import { failRequest, type Exchange, type Handler, type ResponseRules, stateKey } from '../http/index.ts';
+
+/** Applies the rules of a location or server to a request. */
+export function enter(x: Exchange, rules: ResponseRules): void {
+  x.rules = rules;
+  rules.watch?.enters(x);
+}
 
 /** Runs handlers in order until one of them sends a response. Waits only if a handler waits. */
 export function sequence(handlers: readonly Handler[]): Handler {
@@ -34,12 +40,37 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
     const waiting = (steps[index] as Handler)(x);
     if (waiting) {
       return waiting.then(() =>
-        isOver(x, round) || rewritePhaseOf(x)?.isEnded ? undefined : rewriteFrom(steps, index + 1, x),
+        isOver(x, round) || x.rewritePhase?.isEnded ? undefined : rewriteFrom(steps, index + 1, x),
       );
     }
-    if (isOver(x, round) || rewritePhaseOf(x)?.isEnded) return undefined;
+    if (isOver(x, round) || x.rewritePhase?.isEnded) return undefined;
   }
   return undefined;
+}
+
+/** Called when the rewrite phase begins, of the server and of each location. */
+export function beginRewritePhase({ rewritePhase }: Exchange): void {
+  if (rewritePhase) rewritePhase.isEnded = rewritePhase.hasReplacedUri = false;
+}
+
+/** Called before a location is searched. */
+export function settleRewritePhase({ rewritePhase }: Exchange): void {
+  if (rewritePhase) rewritePhase.relocates = rewritePhase.hasLeftLocation = false;
+}
+
+/** The phases that replace the location's own after the rewrite phase. */
+export interface AfterRewrite {
+  readonly passes: boolean;
+  readonly respond: Handler;
+  readonly servedBy: string | undefined;
+}
+
+export const AFTER_REWRITE = stateKey<AfterRewrite | undefined>('after rewrite');
+
+/** Begins the rewrite phase of a location. */
+export function beginLocationRewrite(x: Exchange): void {
+  beginRewritePhase(x);
+  if (x.state(AFTER_REWRITE)) x.setState(AFTER_REWRITE, undefined);
 }
 
 /** Wraps a handler so that a failure becomes a response: 500, or the status of an `HttpFault`. Never rejects. */

@@ -1,8 +1,8 @@
 import { type PairPaths, TICKET_KEY, type WorkerScope } from '../contract/index.ts';
-import type { Exchange, NewConnection } from '../http/index.ts';
-import { canShakeHands, type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
-import type { ServerHandler } from './server.ts';
+import type { NewConnection } from '../http/index.ts';
+import { canShakeHands, type GatewayPlan, type PortPlan, type TlsPlan } from '../plan/index.ts';
 import { ServerNames } from './server-names.ts';
+import type { ServerHandler } from './server.ts';
 
 /** The server whose certificate a client gets. */
 export interface TlsTarget {
@@ -54,38 +54,4 @@ export function compilePortTls(
   const choose = (serverName: string): TlsTarget =>
     serverName === '' ? nameless : names.find(serverName).server;
   return { choose, ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '' };
-}
-
-/**
- * Verification errors that `optional_no_ca` accepts: no trusted authority is configured (nginx:
- * ngx_ssl_verify_error_optional).
- */
-const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
-/**
- * Compiles the check of a request against the handshake and certificate of its connection: it returns the status that
- * refuses the request, or 0.
- */
-export function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
-  const verify = plan?.verify ?? 'off';
-  const verifier = plan ? verifierOf(plan) : '';
-  return (x) => {
-    const tls = x.request.connection?.tls;
-    if (!tls) return 497;
-    if (verify === 'off') return 0;
-    // The client was verified with another server's authorities, or not at all.
-    if (tls.namesServer && tls.serverName.toLowerCase() !== x.request.host) return 421;
-    const { client } = tls;
-    if (!client) return verify === 'on' ? 496 : 0;
-    // The handshake named no server, so the client was verified with the default server's authorities.
-    if (client.verifier !== verifier) return 421;
-    const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');
-    return client.fault && !isTolerated ? 495 : 0;
-  };
 }

@@ -1,5 +1,8 @@
 import type { ServerName } from '../contract/index.ts';
-import { compileRegex, type Regex } from '../http/index.ts';
+import { compileRegex, type Exchange, type Regex } from '../http/index.ts';
+import { type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
+import { capturesOf, keepCaptures } from './captures.ts';
+import type { PortServing, ServerContext, ServerHandler } from './server.ts';
 
 /** A server found by name; `captures` is set if a regex name matched. */
 interface FoundServer<T> {
@@ -71,4 +74,85 @@ export class ServerNames<T> {
 
 function addOnce<T>(names: Map<string, T>, name: string, server: T): void {
   if (!names.has(name)) names.set(name, server);
+}
+
+/** The servers of a plan, compiled in its order. */
+interface Servers {
+  readonly plan: GatewayPlan;
+  readonly servers: readonly ServerHandler[];
+  readonly context: Pick<ServerContext, 'variables'>;
+}
+
+/** A server found by name, and the slots for the captures of a regex name. */
+interface NamedServer {
+  readonly server: ServerHandler;
+  readonly slots: ReturnType<typeof capturesOf>;
+  /** Returns the status that refuses a request, or 0. */
+  readonly refusal: ((x: Exchange) => number) | undefined;
+}
+
+/** Compiles the choice among several servers by the request's host. */
+export function servingByName(port: PortPlan, { plan, servers, context }: Servers): PortServing {
+  const target = (index: number): Omit<NamedServer, 'slots'> => ({
+    server: servers[index] as ServerHandler,
+    refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
+  });
+  const names = new ServerNames<NamedServer>({ ...target(port.defaultServer), slots: [] });
+  for (const index of port.servers) {
+    for (const name of plan.servers[index]?.names ?? []) {
+      const slots = name.kind === 'regex' ? capturesOf(name.regex, context.variables) : [];
+      names.add(name, { ...target(index), slots });
+    }
+  }
+  const find = (x: Exchange): NamedServer => {
+    const { server, captures } = names.find(x.request.host);
+    if (captures) keepCaptures(x, captures, server.slots);
+    return server;
+  };
+  return {
+    enter: (x) => find(x).server.enterRefused(x),
+    serve(x) {
+      const { server, refusal } = find(x);
+      const status = refusal?.(x) ?? 0;
+      if (status === 0) return server.serve(x);
+      // As in nginx, a misdirected request gets its response from the server that the handshake named.
+      const named = x.request.connection?.tls?.serverName.toLowerCase() ?? '';
+      (status === 421 ? names.find(named).server.server : server).enter(x);
+      return x.end(status);
+    },
+  };
+}
+
+/**
+ * Verification errors that `optional_no_ca` accepts: no trusted authority is configured (nginx:
+ * ngx_ssl_verify_error_optional).
+ */
+const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/**
+ * Compiles the check of a request against the handshake and certificate of its connection: it returns the status that
+ * refuses the request, or 0.
+ */
+function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
+  const verify = plan?.verify ?? 'off';
+  const verifier = plan ? verifierOf(plan) : '';
+  return (x) => {
+    const tls = x.request.connection?.tls;
+    if (!tls) return 497;
+    if (verify === 'off') return 0;
+    // The client was verified with another server's authorities, or not at all.
+    if (tls.namesServer && tls.serverName.toLowerCase() !== x.request.host) return 421;
+    const { client } = tls;
+    if (!client) return verify === 'on' ? 496 : 0;
+    // The handshake named no server, so the client was verified with the default server's authorities.
+    if (client.verifier !== verifier) return 421;
+    const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');
+    return client.fault && !isTolerated ? 495 : 0;
+  };
 }

@@ -1,6 +1,5 @@
 import type { LocationMatch, PairPaths } from '../contract/index.ts';
 import {
-  beginRewritePhase,
   compileRegex,
   encodePath,
   type Exchange,
@@ -9,9 +8,7 @@ import {
   meetLimit,
   type NewConnection,
   type Rehearsed,
-  rewritePhaseOf,
   type Router,
-  settleRewritePhase,
   stateKey,
   type SubrequestFacts,
   subrequestOf,
@@ -21,10 +18,7 @@ import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import { type Captures, capturesOf, keepCaptures } from './captures.ts';
 import { LocationLevel, type LocationEntry } from './location-tree.ts';
 import {
-  AFTER_REWRITE,
-  beginLocationRewrite,
   compileLocation,
-  enter,
   factsOf,
   type LocationContext,
   type LocationHandler,
@@ -32,7 +26,15 @@ import {
 } from './location.ts';
 import { formatsErrors } from './location-rules.ts';
 import { compileOrigins } from './origins.ts';
-import { respondingToFailures, isOver } from './phases.ts';
+import {
+  AFTER_REWRITE,
+  beginLocationRewrite,
+  beginRewritePhase,
+  enter,
+  isOver,
+  respondingToFailures,
+  settleRewritePhase,
+} from './phases.ts';
 
 /** Returns the handler for a location's path without its final slash: a 301 to the location, with the query. */
 function slashRedirect(location: LocationHandler): LocationHandler {
@@ -64,6 +66,13 @@ const NESTED = stateKey<number>('subrequests of subrequests');
 
 /** The values that all servers of one compile share. */
 export type ServerContext = Omit<LocationContext, 'router' | 'serverNames' | 'origins' | 'shared'>;
+
+/** How the requests of a port get to a server. */
+export interface PortServing {
+  /** Assigns a refused request to its host's server: the response has that server's headers and error pages. */
+  readonly enter: (x: Exchange) => void;
+  readonly serve: Handler;
+}
 
 /** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */
 export class ServerHandler implements Router {
@@ -133,6 +142,11 @@ export class ServerHandler implements Router {
     const waiting = postRead(x);
     if (waiting) return waiting.then(() => (isOver(x, round) ? undefined : this.#rewrite(x)));
     return isOver(x, round) ? undefined : this.#rewrite(x);
+  }
+
+  /** Serves every request of a port that has no other server. */
+  get alone(): PortServing {
+    return { enter: (x) => this.enterRefused(x), serve: (x) => this.serve(x) };
   }
 
   /** Assigns a request to this server without serving it. */
@@ -232,7 +246,7 @@ export class ServerHandler implements Router {
       const handler = handlerFor(x, location);
       if (location.internal && !x.internal) return undefined;
       if (await isStopped(x, handler, beginLocationRewrite)) return undefined;
-      if (rewritePhaseOf(x)?.relocates) {
+      if (x.rewritePhase?.relocates) {
         x.internal = true;
         continue;
       }
@@ -296,7 +310,7 @@ export class ServerHandler implements Router {
 
   /** Continues after the rewrite phase of a location. */
   #goOn(x: Exchange, respond: Handler): void | Promise<void> {
-    return rewritePhaseOf(x)?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE)?.respond ?? respond)(x);
+    return x.rewritePhase?.relocates ? this.#relocate(x) : (x.state(AFTER_REWRITE)?.respond ?? respond)(x);
   }
 
   async #addAll(level: LocationLevel<Target>, locations: readonly LocationPlan[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { encodePath, type Exchange, HttpFault, isSafeHeaderName, rewritePhaseOf } from '../http/index.ts';
+import { encodePath, type Exchange, HttpFault, isSafeHeaderName } from '../http/index.ts';
 
 /**
  * Returns the request target for a directive without a URI: the target that the client sent, or the encoded `$uri`
@@ -15,7 +15,7 @@ export function queryOf(x: Exchange): string {
 
 /** Returns the target after a rewrite that has left the location; `undefined` if the request has not left it. */
 export function rewrittenTarget(x: Exchange): string | undefined {
-  return rewritePhaseOf(x)?.hasLeftLocation ? encodePath(x.uri) + queryOf(x) : undefined;
+  return x.rewritePhase?.hasLeftLocation ? encodePath(x.uri) + queryOf(x) : undefined;
 }
 
 /** Reduces an absolute-form target to its path, because upstreams get origin-form targets only. */

@@ -1,7 +1,6 @@
 import { type ResponseHead, upgradeOf } from '../client/index.ts';
 import type { Socket } from 'node:net';
 import {
-  changeRate,
   CHARSET_OVERRIDE,
   decodeComponent,
   type Exchange,
@@ -181,7 +180,7 @@ export class ResponseDelivery implements Delivery {
 
 /** Applies the instructions of a response about its delivery. */
 function obey(x: Exchange, { limitRate, charset }: Accel): void {
-  if (limitRate !== undefined) changeRate(x, { bytesPerSecond: limitRate });
+  if (limitRate !== undefined) x.response.changeRate({ bytesPerSecond: limitRate });
   if (charset !== '') x.setState(CHARSET_OVERRIDE, charset);
 }
 

@@ -18,6 +18,36 @@ export interface BodyTransform {
   close?(): void;
 }
 
+/** Decides whether to transform the body of a response. It runs after the header filters. */
+export interface BodyFilterOf<X extends FilteredResponse> {
+  /** Decides by the status, the response's type and length, and the headers. Has no side effects. */
+  wants(x: X): boolean;
+  /** May change response headers. The response's length is removed afterwards unless the filter keeps it. */
+  open(x: X): BodyTransform;
+  /** True if each byte becomes one byte, so that ranges may be cut before the filter. */
+  keepsLength?(x: X): boolean;
+}
+
+/** The part of an exchange that a filter changes. */
+interface FilteredResponse {
+  readonly response: { lengthBytes: number };
+}
+
+/** Opens the transforms in order: each filter sees the headers that those before it have set. */
+export function openTransforms<X extends FilteredResponse>(
+  filters: readonly BodyFilterOf<X>[],
+  x: X,
+): readonly BodyTransform[] {
+  const open: BodyTransform[] = [];
+  for (const filter of filters) {
+    if (!filter.wants(x)) continue;
+    const keeps = filter.keepsLength?.(x) === true;
+    open.push(filter.open(x));
+    if (!keeps) x.response.lengthBytes = -1;
+  }
+  return open;
+}
+
 /** Frees the resources of transforms whose response ended early. */
 export function closeTransforms(transforms: readonly BodyTransform[]): void {
   for (const transform of transforms) transform.close?.();

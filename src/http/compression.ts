@@ -1,8 +1,8 @@
 import type { Transform } from 'node:stream';
 import { type BodyTransform, EngineTransform } from './body-transform.ts';
+import { markTransformed } from './conditions.ts';
 import type { BodyFilter, Exchange } from './exchange.ts';
 import { mediaTypeTest } from './response-type.ts';
-import { markTransformed } from './transformed.ts';
 
 /** One way to compress bodies, at one level. */
 export interface Codec {
@@ -126,4 +126,20 @@ export function compressionFilter(
       return compressor({ codec, lengthBytes: x.response.lengthBytes, measure });
     },
   };
+}
+
+const CODINGS = { gzip: /(?:^|[, ])gzip(.*)$/is, br: /(?:^|[, ])br(.*)$/is };
+
+/**
+ * Tells whether an `Accept-Encoding` accepts a coding, by nginx's rules: the first one at the start or after a comma or
+ * blank counts; `q=0` or a malformed quality refuses it (nginx: ngx_http_gzip_accept_encoding).
+ */
+export function acceptsCoding(acceptEncoding: string, coding: keyof typeof CODINGS): boolean {
+  if (coding === 'gzip' && acceptEncoding.startsWith('gzip,')) return true;
+  const [, rest] = CODINGS[coding].exec(acceptEncoding) ?? [];
+  if (rest === undefined) return false;
+  const [, separator, parameter = ''] = /^ *(?:([,;])(.*))?$/s.exec(rest) ?? [undefined, 'other'];
+  if (separator !== ';') return separator !== 'other';
+  if (/^ *$/.test(parameter)) return true;
+  return /^ *q=(?:1(?:\.0{0,3})?|0\.(?!0{0,3}(?:[, ]|$))\d{0,3})(?:[, ]|$)/i.test(parameter);
 }

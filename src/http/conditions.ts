@@ -1,34 +1,5 @@
+import { parseHttpDate } from './dates.ts';
 import type { Exchange } from './exchange.ts';
-
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994` (RFC 9110, 5.6.7). */
-const FORMS = [
-  /^[^, ]*, *(?<day>\d\d) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d)/i,
-  /^[^, ]*, *(?<day>\d\d)-(?<month>[a-z]{3})-(?<year>\d\d) (?<time>\d\d:\d\d:\d\d)/i,
-  /^[^, ]* +(?<month>[a-z]{3}) (?<day>[ \d]?\d) (?<time>\d\d:\d\d:\d\d) (?<year>\d{4})/i,
-];
-
-/**
- * Returns seconds since the epoch; `undefined` for an invalid date. Ignores time zones (nginx: ngx_parse_http_time).
- */
-export function parseHttpDate(text: string): number | undefined {
-  const fields = FORMS.map((form) => form.exec(text)?.groups).find(Boolean);
-  if (!fields) return undefined;
-  const [hour = 0, minute = 0, second = 0] = (fields['time'] as string).split(':').map(Number);
-  const day = Number(fields['day']);
-  const month = MONTHS.indexOf((fields['month'] as string).toLowerCase());
-  const year = fullYear(fields['year'] as string);
-  const date = new Date(Date.UTC(year, month, day, hour, minute, second));
-  const isReal = month >= 0 && hour < 24 && minute < 60 && second < 60 && date.getUTCDate() === day;
-  return isReal && day > 0 ? date.getTime() / 1000 : undefined;
-}
-
-function fullYear(digits: string): number {
-  const year = Number(digits);
-  if (digits.length === 4) return year;
-  return year < 70 ? 2000 + year : 1900 + year;
-}
 
 /** The headers that identify one state of a resource. */
 export interface Validators {
@@ -98,4 +69,18 @@ export function matchesEntityTag(list: string, { etag, weak }: Comparison): bool
     const tag = item.trim();
     return tag === etag || (weak && tag === `W/${etag}`);
   });
+}
+
+/** Adjusts the headers of a response with a transformed body: no ranges, and at best a weak `ETag` (nginx). */
+export function markTransformed(x: Exchange): void {
+  x.response.removeHeader('Accept-Ranges');
+  weakenEtag(x);
+}
+
+/** Makes an `ETag` weak. Removes a value that is not an entity tag (nginx: ngx_http_weak_etag). */
+export function weakenEtag(x: Exchange): void {
+  const etag = x.response.header('ETag');
+  if (etag === undefined || etag.startsWith('W/')) return;
+  if (etag.startsWith('"')) x.response.replaceHeader('ETag', `W/${etag}`);
+  else x.response.removeHeader('ETag');
 }

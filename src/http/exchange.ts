@@ -1,20 +1,25 @@
 import type { Duplex } from 'node:stream';
 import { isSafeHeaderValue, withoutBlanks } from '../http1/index.ts';
 import type { Level } from '../log/index.ts';
-import { type BodyTransform, closeTransforms } from './body-transform.ts';
-import { isMsie } from './request-head.ts';
+import { type BodyFilterOf, type BodyTransform, closeTransforms, openTransforms } from './body-transform.ts';
 import { requestHeaderOf } from './header-list.ts';
-import { isThrottled, throttled } from './rate.ts';
-import { redirectTarget, refreshPage } from './redirect.ts';
-import type { Rehearsed, RemoteFacts, RequestFacts, SubrequestFacts } from './request-facts.ts';
-import type { StateHolder, StateKey } from './request-state.ts';
+import type {
+  Rehearsed,
+  RemoteFacts,
+  RequestFacts,
+  RewritePhase,
+  StateHolder,
+  StateKey,
+  SubrequestFacts,
+} from './request.ts';
 import { ResponseHead } from './response-head.ts';
 import type { ResponseSettings } from './response-settings.ts';
 import { FilteredStream, type ResponseStream, transformWhole, writePieces } from './response-stream.ts';
 import { KEPT_TYPE } from './response-type.ts';
-import { describeFailure, endsConnection, HttpFault, ownPage, statusOnWire } from './status.ts';
+import { describeFailure, endsConnection, HttpFault, isMsie, ownPage, statusOnWire } from './status.ts';
 import { forgetBody, takeBody } from './take-body.ts';
-import { encodeLocation } from './uri.ts';
+import { throttled } from './throttled-stream.ts';
+import { encodeLocation, redirectTarget, refreshPage } from './uri.ts';
 import type { PieceReceiver, Wire } from './wire.ts';
 
 /**
@@ -23,15 +28,8 @@ import type { PieceReceiver, Wire } from './wire.ts';
  */
 export type Handler = (x: Exchange) => void | Promise<void>;
 
-/** Decides whether to transform the body of a response. It runs after the header filters. */
-export interface BodyFilter {
-  /** Decides by the status, the response's type and length, and the headers. Has no side effects. */
-  wants(x: Exchange): boolean;
-  /** May change response headers. The response's length is removed afterwards unless the filter keeps it. */
-  open(x: Exchange): BodyTransform;
-  /** True if each byte becomes one byte, so that ranges may be cut before the filter. */
-  keepsLength?(x: Exchange): boolean;
-}
+/** Decides whether to transform the body of a response. */
+export type BodyFilter = BodyFilterOf<Exchange>;
 
 /** Changes that header filters will make: the type of each of several ranges, and `Last-Modified` in seconds. */
 export interface RangeRules {
@@ -116,6 +114,8 @@ export class Exchange implements StateHolder {
   /** True after a rewrite or an internal redirect: the request may enter `internal` locations. */
   internal = false;
   internalRedirects = 0;
+  /** `undefined` until a rewrite directive has an effect. */
+  rewritePhase: RewritePhase | undefined = undefined;
   /** Values of `set` and of named captures. The compile stage assigns the indexes. */
   slots: (string | undefined)[] | undefined = undefined;
   /** The last regex match: `$1` … `$9`. */
@@ -221,7 +221,8 @@ export class Exchange implements StateHolder {
       this.response.lengthBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     }
     this.#decide(status, contentType);
-    if (bodyFilters.length > 0 || isThrottled(this) || this.#endsInTrailers) return this.#sendThrough(body);
+    if (bodyFilters.length > 0 || this.response.isThrottled || this.#endsInTrailers)
+      return this.#sendThrough(body);
     if (this.request.method !== 'HEAD') this.bodyBytesSent = Math.max(this.response.lengthBytes, 0);
     this.wire.write(body);
   }
@@ -231,7 +232,7 @@ export class Exchange implements StateHolder {
     const transforms = this.#openFilters();
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const isHead = this.request.method === 'HEAD';
-    const inPieces = isThrottled(this) || this.#endsInTrailers || (isHead && transforms.length > 0);
+    const inPieces = this.response.isThrottled || this.#endsInTrailers || (isHead && transforms.length > 0);
     const whole = inPieces ? undefined : transformWhole(bytes, transforms);
     if (whole) {
       if (!isHead) this.bodyBytesSent = whole.byteLength;
@@ -258,32 +259,24 @@ export class Exchange implements StateHolder {
   }
 
   #begin(transforms: readonly BodyTransform[]): ResponseStream | undefined {
-    const stream = this.wire.open(this.#endsInTrailers ? -1 : this.response.lengthBytes);
-    if (stream && transforms.length === 0) return throttled(stream, this);
+    const opened = this.wire.open(this.#endsInTrailers ? -1 : this.response.lengthBytes);
+    const stream = opened && this.response.isThrottled ? throttled(opened, this) : opened;
+    if (stream && transforms.length === 0) return stream;
     if (!stream) {
       closeTransforms(transforms);
       return undefined;
     }
     this.onAbort(() => closeTransforms(transforms));
-    return new FilteredStream(throttled(stream, this), transforms, (error) => {
+    return new FilteredStream(stream, transforms, (error) => {
       // The head is already sent: all that is left is to close the connection.
       this.writeLog(`the body of a response could not be made: ${String(error)}`);
       this.abort();
     });
   }
 
-  /** Opens the transforms in order: each filter sees the headers that those before it have set. */
   #openFilters(): readonly BodyTransform[] {
-    const open: BodyTransform[] = [];
-    if (this.failed) return open;
     const { bodyFilters } = this.rules;
-    for (const filter of bodyFilters) {
-      if (!filter.wants(this)) continue;
-      const keeps = filter.keepsLength?.(this) === true;
-      open.push(filter.open(this));
-      if (!keeps) this.response.lengthBytes = -1;
-    }
-    return open;
+    return this.failed || bodyFilters.length === 0 ? [] : openTransforms(bodyFilters, this);
   }
 
   #decide(status: number, contentType: string): void {
@@ -493,8 +486,10 @@ export class Exchange implements StateHolder {
     (this.#stateByKey ??= new Map()).set(key, value);
   }
 
-  /** Copies the state that modules have stored with another exchange. */
+  /** Copies the state of another exchange, that of modules included. */
   copyStates(from: Exchange): void {
     this.#stateByKey = from.#stateByKey && new Map(from.#stateByKey);
+    this.rewritePhase = from.rewritePhase;
+    this.response.rate = from.response.rate;
   }
 }

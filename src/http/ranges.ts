@@ -1,4 +1,8 @@
 import { randomInt } from 'node:crypto';
+import type { HeaderNeed, Validators } from './conditions.ts';
+import { parseHttpDate } from './dates.ts';
+import type { Exchange } from './exchange.ts';
+import { RANGED } from './response-type.ts';
 
 /** The bytes from `from` up to, but not including, `to`. */
 interface ByteRange {
@@ -7,7 +11,7 @@ interface ByteRange {
 }
 
 /** The result of a `Range` header: some ranges, the whole file, or no byte that exists. */
-export type RangeVerdict = readonly ByteRange[] | 'whole' | 'unsatisfiable';
+type RangeVerdict = readonly ByteRange[] | 'whole' | 'unsatisfiable';
 
 /** Size of the file, and the maximum number of ranges. */
 interface RangeRules {
@@ -80,7 +84,7 @@ export function singleBody({ from, to }: ByteRange, contentType: string): FileBo
 }
 
 /** Returns a `multipart/byteranges` body in nginx's layout (ngx_http_range_multipart_header). */
-export function multipartBody(
+function multipartBody(
   ranges: readonly ByteRange[],
   { contentType, sizeBytes }: { readonly contentType: string; readonly sizeBytes: number },
 ): FileBody {
@@ -97,7 +101,7 @@ export function multipartBody(
 }
 
 /** Returns the ranges of a body that hold the texts around its parts. */
-export function textsOf({ parts, tail }: FileBody): readonly ByteRange[] {
+function textsOf({ parts, tail }: FileBody): readonly ByteRange[] {
   const texts: ByteRange[] = [];
   let at = 0;
   for (const { head, from, to } of parts) {
@@ -105,4 +109,110 @@ export function textsOf({ parts, tail }: FileBody): readonly ByteRange[] {
     at += head.length + to - from;
   }
   return [...texts, { from: at, to: at + tail.length }];
+}
+
+/** Responds with 416: no requested byte exists. */
+export function refuseRange(x: Exchange, { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>): void {
+  passFilters(x, { type, lengthBytes: sizeBytes });
+  x.response.removeHeader('Last-Modified');
+  x.response.removeHeader('ETag');
+  x.response.setHeader('Content-Range', `bytes */${sizeBytes}`);
+  x.end(416);
+}
+
+/** The resource of which ranges are sent. */
+interface Resource {
+  readonly sizeBytes: number;
+  readonly validators: Validators;
+  readonly type: string;
+}
+
+/** Returns the ranges of a request. `not offered`: the response does not announce that ranges are supported. */
+export type Ranges = (x: Exchange, resource: Resource) => RangeVerdict | 'not offered';
+
+/** Compiles the evaluation of `Range` and `If-Range` (nginx: ngx_http_range_header_filter). */
+export function compileRanges(
+  { maxRanges = Infinity }: { readonly maxRanges?: number | undefined },
+  build: HeaderNeed,
+): Ranges {
+  if (maxRanges === 0) return () => 'not offered';
+  build.needHeader('range');
+  build.needHeader('if-range');
+  return (x, { sizeBytes, validators, type }) => {
+    if (!isPlain(x)) return 'not offered';
+    const changes = transformation(x, { status: 200, type, lengthBytes: sizeBytes });
+    if (changes === 'length') return 'not offered';
+    const range = x.request.headers.length === 0 ? undefined : x.header('range');
+    if (range === undefined || !isStillThat(x.header('if-range'), sentValidators(x, validators)))
+      return 'whole';
+    return parseRanges(range, { sizeBytes, maxRanges });
+  };
+}
+
+/** Returns the validators with the date that the client gets (`add_header Last-Modified`). */
+function sentValidators(x: Exchange, validators: Validators): Validators {
+  const { modified } = x.rules.ranges;
+  return modified
+    ? { ...validators, modifiedSeconds: modified(x) ?? validators.modifiedSeconds }
+    : validators;
+}
+
+/** Evaluates `If-Range`: a tag or a date that must match the resource exactly. */
+function isStillThat(ifRange: string | undefined, { etag, modifiedSeconds }: Validators): boolean {
+  if (ifRange === undefined) return true;
+  return ifRange.endsWith('"') ? ifRange === etag : parseHttpDate(ifRange) === modifiedSeconds;
+}
+
+/** True for the client's own request. Conditions and ranges do not apply to subrequests and error pages. */
+export function isPlain(x: Exchange): boolean {
+  return x.main === x && (x.errorStatus === 0 || x.errorStatus === 200);
+}
+
+/** Returns the body of a 206, and sets its `Content-Range`. */
+export function partialBody(
+  x: Exchange,
+  ranges: Extract<RangeVerdict, readonly unknown[]>,
+  { sizeBytes, type }: Pick<Resource, 'sizeBytes' | 'type'>,
+): FileBody {
+  const [only] = ranges;
+  if (!only || ranges.length > 1) {
+    const contentType = x.rules.ranges.typeOfParts?.(x, type) ?? type;
+    const body = multipartBody(ranges, { contentType, sizeBytes });
+    x.setState(RANGED, { type, sizeBytes, texts: textsOf(body) });
+    return body;
+  }
+  x.setState(RANGED, { type, sizeBytes });
+  x.response.setHeader('Content-Range', `bytes ${only.from}-${only.to - 1}/${sizeBytes}`);
+  return singleBody(only, type);
+}
+
+/** A response that may be sent later. */
+interface ExpectedResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly lengthBytes: number;
+}
+
+function expect(x: Exchange, { status, type, lengthBytes }: ExpectedResponse): void {
+  x.status = status;
+  x.response.type = type;
+  x.response.lengthBytes = lengthBytes;
+}
+
+/** Returns the part of such a response that body filters would change: nothing, its bytes, or its length as well. */
+function transformation(x: Exchange, expected: ExpectedResponse): 'nothing' | 'bytes' | 'length' {
+  if (x.rules.bodyFilters.length === 0) return 'nothing';
+  expect(x, expected);
+  const applied = x.rules.bodyFilters.filter((filter) => filter.wants(x));
+  if (applied.length === 0) return 'nothing';
+  return applied.every((filter) => filter.keepsLength?.(x)) ? 'bytes' : 'length';
+}
+
+/**
+ * Runs the header filters as for a 200. The headers that they add stay if the response becomes another one, as in
+ * nginx, whose range filter runs last.
+ */
+function passFilters(x: Exchange, expected: Omit<ExpectedResponse, 'status'>): void {
+  expect(x, { status: 200, ...expected });
+  for (const filter of x.rules.filters) filter(x);
 }

@@ -1,4 +1,4 @@
-import type { RedirectRules } from './redirect.ts';
+import type { RedirectRules } from './uri.ts';
 
 /** Lingering close: how to close a connection whose client may still be sending. */
 export interface LingeringRules {

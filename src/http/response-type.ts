@@ -1,4 +1,4 @@
-import { type StateHolder, stateKey } from './request-state.ts';
+import { type StateHolder, stateKey } from './request.ts';
 
 /** Value: the last type that `types` or `default_type` gave and that names a charset. */
 export const CONFIGURED_TYPE = stateKey<string>('configured type');

@@ -1,6 +1,4 @@
 import { STATUS_CODES } from 'node:http';
-import { isChrome, isMsie } from './request-head.ts';
-import { escapeMarkup } from './markup.ts';
 
 /**
  * nginx's reason phrase for every status it knows (ngx_http_header_filter_module.c). Monitoring often searches for
@@ -165,7 +163,31 @@ export function describeFailure(error: unknown): string {
   return `unexpected failure: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
-/** Tells whether responses with this status end with their head (RFC 9110, 15.3.5 and 15.4.5). */
-export function hasNoBody(status: number): boolean {
-  return status === 204 || status === 304;
+/**
+ * Tells whether a `User-Agent` is Internet Explorer. Opera used to include `MSIE` in its own (nginx:
+ * ngx_http_process_user_agent).
+ */
+export function isMsie(userAgent: string): boolean {
+  return /MSIE .{3}/.test(userAgent) && !userAgent.includes('Opera');
+}
+
+/**
+ * Tells whether a `User-Agent` is Internet Explorer 4 to 6, except the 6 of Windows XP SP2. These cannot handle gzip.
+ */
+export function isMsie6(userAgent: string): boolean {
+  if (userAgent.includes('Opera')) return false;
+  const last = userAgent.lastIndexOf('MSIE 6.');
+  return /MSIE [45]\./.test(userAgent) || (last >= 0 && !userAgent.includes('SV1', last));
+}
+
+/** Tells whether a `User-Agent` is Chrome or a browser built on it. */
+function isChrome(userAgent: string): boolean {
+  return userAgent.includes('Chrome/') && !/Gecko\/|Opera|MSIE .{3}/.test(userAgent);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Escapes a text for HTML and XML, in elements and in attributes. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] as string);
 }

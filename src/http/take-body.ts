@@ -1,4 +1,4 @@
-import type { RequestFacts } from './request-facts.ts';
+import type { RequestFacts } from './request.ts';
 import type { ResponseSettings } from './response-settings.ts';
 import type { BodyOutcome, PieceReceiver, Wire } from './wire.ts';
 

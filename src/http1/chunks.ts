@@ -1,5 +1,4 @@
-import { headerLines } from './head.ts';
-import { withoutBlanks } from './field.ts';
+import { headerLines, withoutBlanks } from './head.ts';
 
 /** The rules in which chunks of clients and of upstreams differ. */
 interface ChunkRules {

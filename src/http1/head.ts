@@ -1,4 +1,139 @@
-import { withoutBlanks } from './field.ts';
+/** RFC 9110, 5.6.2: a token. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+// eslint-disable-next-line no-control-regex -- control bytes are what it looks for
+const CONTROL_BUT_TAB = /[\0-\x08\x0a-\x1f\x7f]/;
+
+const SPACE = 32;
+const TAB = 9;
+
+/** Tells whether a text is a valid header name: a token. Methods of requests follow the same rule. */
+export function isSafeHeaderName(name: string): boolean {
+  return TOKEN.test(name);
+}
+
+/**
+ * Tells whether a text may be written as a header value or a reason phrase: it has no control byte but tab (RFC 9110,
+ * 5.5), so it cannot end the line. Requests with other values are refused; uWebSockets.js accepts them.
+ */
+export function isSafeHeaderValue(value: string): boolean {
+  return !CONTROL_BUT_TAB.test(value);
+}
+
+const ALL_CONTROL_BUT_TAB = new RegExp(CONTROL_BUT_TAB, 'g');
+
+/** Returns the value with control bytes as blanks. nginx sends them, as in the lines of `$ssl_client_cert`. */
+export function cleanHeaderValue(value: string): string {
+  return isSafeHeaderValue(value) ? value : value.replaceAll(ALL_CONTROL_BUT_TAB, ' ');
+}
+
+/**
+ * Returns a header's value without surrounding blanks (RFC 9110, 5.5). `trim` would remove more characters, which may
+ * be parts of multi-byte characters or be read differently by another parser. Runs in linear time.
+ */
+export function withoutBlanks(line: string, from = 0): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start++;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
+}
+
+/** The first line of a request. */
+export interface RequestLine {
+  readonly method: string;
+  /** As received: `$request_uri`. */
+  readonly target: string;
+  /** `path?query` of the target, without scheme and host. */
+  readonly pathAndQuery: string;
+  /** Host and port of a target in absolute form; '' in origin form. */
+  readonly authority: string;
+  readonly version: '0.9' | '1.0' | '1.1';
+}
+
+/** The first line of a response. */
+interface StatusLine {
+  readonly status: number;
+  /** One character per byte. */
+  readonly reason: string;
+  readonly isHttp11: boolean;
+}
+
+/** Version numbers as nginx accepts them: one digit before the dot, at most two after it. */
+const REQUEST_LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
+const METHOD = /^[A-Z_-]+$/;
+/** Absolute form (RFC 9112, 3.2.2). As in nginx, any scheme is accepted. */
+const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
+const STATUS_LINE = /^HTTP\/(\d+)\.(\d+) +(\d{3})(?: (.*))?$/;
+const OK: StatusLine = { status: 200, reason: 'OK', isHttp11: true };
+
+/** Tells whether a text is a method as nginx accepts it: without digits. */
+function isMethod(text: string): boolean {
+  return METHOD.test(text);
+}
+
+/** Methods that are refused everywhere, as in nginx. */
+const REFUSED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+
+/**
+ * Returns the status that refuses a method, or 0. A location decides about all other methods: upstreams use two dozen
+ * of WebDAV, and `return` responds to any (nginx).
+ */
+export function methodRefusal(method: string): 0 | 400 | 405 {
+  if (method === 'GET') return 0;
+  if (!isMethod(method)) return 400;
+  return REFUSED.has(method) ? 405 : 0;
+}
+
+/** A host and a port (RFC 9112, 3.2.3). */
+const AUTHORITY = /^(?:[\w.~-]+|\[[\da-f:.]+\]):\d{1,5}$/i;
+
+/**
+ * Reads a request line, or returns the status that refuses it. As in nginx, blanks may repeat, a line without a version
+ * is HTTP/0.9, and `*` is not a valid target. CONNECT is refused: 405 with the target that it must have, otherwise 400.
+ */
+export function readRequestLine(line: string): RequestLine | number {
+  const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];
+  if (!METHOD.test(method)) return 400;
+  if (major !== undefined && major !== '1') return 505;
+  if (major === undefined && method !== 'GET') return 400;
+  const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
+  if (method === 'CONNECT') return AUTHORITY.test(target) ? 405 : 400;
+  if (target.startsWith('/')) return { method, target, pathAndQuery: target, authority: '', version };
+  const [, authority, rest = ''] = ABSOLUTE.exec(target) ?? [];
+  if (authority === undefined) return 400;
+  return { method, target, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}`, authority, version };
+}
+
+/** Tells whether the start of a line can become a request line. A TLS hello or a binary protocol cannot. */
+export function mayBeRequestLine(start: string): boolean {
+  return /^[A-Z_-]*(?: |$)/.test(start);
+}
+
+/**
+ * Reads a status line. Returns `undefined` for another protocol or version (nginx responds with 502, and does not
+ * accept HTTP/0.9).
+ */
+export function readStatusLine(line: string): StatusLine | undefined {
+  if (line === 'HTTP/1.1 200 OK') return OK;
+  const [, major, minor, code, reason = ''] = STATUS_LINE.exec(line) ?? [];
+  const status = Number(code);
+  return major === '1' && status >= 100 ? { status, reason, isHttp11: minor !== '0' } : undefined;
+}
+
+/** Returns a request line. Its parts must not contain line ends. */
+export function requestLine(method: string, target: string, version: '1.0' | '1.1'): string {
+  return `${method} ${target} HTTP/${version}\r\n`;
+}
+
+/** Returns a status line; `line` has status and reason: `200 OK`. */
+export function responseLine(line: string): string {
+  return `HTTP/1.1 ${line}\r\n`;
+}
 
 const LF = 10;
 const CR = 13;

@@ -1,22 +1,32 @@
 export { CHUNK_END, ChunkReader, chunkStart, CLIENT_CHUNKS, lastChunk, UPSTREAM_CHUNKS } from './chunks.ts';
-export { connectionOptions, HOP_BY_HOP, joinConnection, keepsAlive } from './connection.ts';
-export { cleanHeaderValue, isSafeHeaderName, isSafeHeaderValue, withoutBlanks } from './field.ts';
-export { CHUNKED, Framing, type FramingFault, NO_LENGTH } from './framing.ts';
 export {
+  CHUNKED,
+  connectionOptions,
+  Framing,
+  type FramingFault,
+  hasNoBody,
+  HOP_BY_HOP,
+  joinConnection,
+  keepsAlive,
+  NO_LENGTH,
+} from './framing.ts';
+export {
+  cleanHeaderValue,
   emptyLineAt,
   headEnd,
   headerLine,
   headerLines,
+  isSafeHeaderName,
+  isSafeHeaderValue,
   lineOf,
   type LineReceiver,
-  readHeaderLines,
-} from './head.ts';
-export {
-  isMethod,
   mayBeRequestLine,
+  methodRefusal,
+  readHeaderLines,
   readRequestLine,
   readStatusLine,
   type RequestLine,
   requestLine,
   responseLine,
-} from './start-line.ts';
+  withoutBlanks,
+} from './head.ts';

@@ -1,6 +1,6 @@
 import { type ArgReader, type ComplexValue, constantText, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor } from '../contract/index.ts';
-import { changeRate, type Exchange, type HeaderFilter, logContext, rateOf } from '../http/index.ts';
+import { type Exchange, type HeaderFilter, logContext } from '../http/index.ts';
 
 /** The limits of the response rate in one location. */
 interface LimitRateConfig {
@@ -59,9 +59,9 @@ type Size = (x: Exchange) => number;
 function compileFilter(rate: Size | undefined, after: Size | undefined): HeaderFilter {
   return (x) => {
     if (x.main !== x) return;
-    const told = rateOf(x);
-    if (rate && told?.bytesPerSecond === undefined) changeRate(x, { bytesPerSecond: rate(x) });
-    if (after && (told?.afterBytes ?? 0) === 0) changeRate(x, { afterBytes: after(x) });
+    const told = x.response.rate;
+    if (rate && told?.bytesPerSecond === undefined) x.response.changeRate({ bytesPerSecond: rate(x) });
+    if (after && (told?.afterBytes ?? 0) === 0) x.response.changeRate({ afterBytes: after(x) });
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseHttpDate, validatorsOf } from '../../src/http/conditions.ts';
+import { validatorsOf } from '../../src/http/conditions.ts';
+import { parseHttpDate } from '../../src/http/dates.ts';
 
 const MOMENT = 784_111_777;
 

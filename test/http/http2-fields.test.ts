@@ -1,7 +1,7 @@
 import { connect } from 'node:http2';
 import { expect, test } from 'vitest';
 import { startHttp2 } from '../harness/http2-upstream.ts';
-import { CONNECTION_FIELDS, SINGLE_FIELDS } from '../../src/http/http2-fields.ts';
+import { CONNECTION_FIELDS, SINGLE_FIELDS } from '../../src/http/header-list.ts';
 
 /** Fields that may stand several times, so that each is sent. */
 const OTHERS =

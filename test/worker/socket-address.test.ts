@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { printedAddress } from '../../src/worker/transport/socket-address.ts';
+import { printedAddress } from '../../src/worker/transport/admission.ts';
 
 const cases: readonly [bytes: readonly number[], text: string][] = [
   [[127, 0, 0, 1], '127.0.0.1'],

@@ -1,12 +1,6 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import {
-  type BodyFilter,
-  changeRate,
-  type Exchange,
-  type Handler,
-  type ResponseStream,
-} from '../../src/http/index.ts';
+import { type BodyFilter, type Exchange, type Handler, type ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { CONNECTION } from '../harness/rules.ts';
 import { GET, LAST_GET, lines, responseTo, serve } from './serve.ts';
@@ -156,7 +150,7 @@ test('a response at a limited rate comes whole', async (t) => {
   const port = await serve(t, {
     ...CLOSE,
     serve: (x) => {
-      changeRate(x, { bytesPerSecond: 1_000_000, afterBytes: 250_000 });
+      x.response.changeRate({ bytesPerSecond: 1_000_000, afterBytes: 250_000 });
       return send(300_000, 3)(x);
     },
   });

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResponseHead } from '../../client/index.ts';
-import {
-  changeRate,
-  detachedFrom,
-  type Exchange,
-  failRequest,
-  type ResponseStream,
-} from '../../http/index.ts';
+import { detachedFrom, type Exchange, failRequest, type ResponseStream } from '../../http/index.ts';
 import { CHUNKED } from '../../http1/index.ts';
 import { type BodyTaker, Relay, UNPACED } from '../../bodies/index.ts';
 import type { FetchMode } from './cached-request.ts';
@@ -30,7 +24,7 @@ export function fetchOwn(
     receiver: made,
     rules: { filters: [], bodyFilters: [], ranges: {} },
   });
-  changeRate(copy, { bytesPerSecond: 0 });
+  copy.response.changeRate({ bytesPerSecond: 0 });
   made.begin(copy);
   const fail = (error: unknown): void => failRequest(copy, error);
   try {

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
-  changeRate,
   detachedFrom,
   type Exchange,
   failRequest,
@@ -137,7 +136,7 @@ export class SlicedRequest {
     if (!piece) return undefined;
     const isNeeded = this.#agreed ? this.#continues(piece, this.#agreed) : this.#begins(piece);
     // The limit applies to the client's response, for all pieces together.
-    changeRate(piece.x, { bytesPerSecond: 0 });
+    piece.x.response.changeRate({ bytesPerSecond: 0 });
     if (isNeeded)
       return {
         write: (chunk) => this.#write(piece, chunk),

@@ -1,6 +1,6 @@
 import type { ComplexValue, ReadRegex } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { encodeArgument, type Exchange, logContext, rewritePhaseOf } from '../../http/index.ts';
+import { encodeArgument, type Exchange, logContext } from '../../http/index.ts';
 
 /** The values that the steps of one block are compiled with. */
 export interface Compiling {
@@ -49,7 +49,7 @@ export function compileEscaping(
  * (ngx_http_rewrite_handler starts with `quote` set).
  */
 export function compileOperand(value: ComplexValue, build: Build): Text {
-  return compileEscaping(value, build, (x) => !rewritePhaseOf(x)?.hasReplacedUri && isEncoded(x));
+  return compileEscaping(value, build, (x) => !x.rewritePhase?.hasReplacedUri && isEncoded(x));
 }
 
 /** Compiles a match. Unlike elsewhere, a failed match clears the captures (nginx ngx_http_script_regex_start_code). */

@@ -8,7 +8,7 @@ import {
   type SetStep,
   type Step,
 } from '../../contract/index.ts';
-import { changeRewritePhase, type Handler, rewritePhaseOf } from '../../http/index.ts';
+import type { Handler } from '../../http/index.ts';
 import { compileOperand, type Compiling } from './captures.ts';
 import { compileCondition } from './condition.ts';
 import { directives } from './directives.ts';
@@ -77,8 +77,13 @@ function compileStep(step: Step, compiling: Compiling): Handler {
 
 /** Stays in the location, with the current URI. */
 const endHere: Handler = (x) => {
-  const hasLeftLocation = rewritePhaseOf(x)?.relocates;
-  changeRewritePhase(x, { isEnded: true, relocates: false, ...(hasLeftLocation && { hasLeftLocation }) });
+  const { hasReplacedUri = false, relocates = false, hasLeftLocation = false } = x.rewritePhase ?? {};
+  x.rewritePhase = {
+    isEnded: true,
+    hasReplacedUri,
+    relocates: false,
+    hasLeftLocation: hasLeftLocation || relocates,
+  };
 };
 
 function compileSet({ variable, value }: SetStep, { build }: Compiling): Handler {

@@ -1,5 +1,5 @@
 import type { RedirectStep, RewriteStep } from '../../contract/index.ts';
-import { changeRewritePhase, type Handler, logContext } from '../../http/index.ts';
+import { type Handler, logContext } from '../../http/index.ts';
 import { compileEscaping, compileMatch, type Compiling } from './captures.ts';
 
 const TWO_DIGITS = /^[\da-f]{2}$/i;
@@ -51,12 +51,12 @@ export function compileRewrite(step: RewriteStep, compiling: Compiling): Handler
     x.uri = uri;
     x.isOriginalUri = false;
     x.internal = true;
-    changeRewritePhase(x, {
+    x.rewritePhase = {
       hasReplacedUri: true,
       relocates: flag !== 'break',
       hasLeftLocation: flag === 'break',
       isEnded: flag !== 'none',
-    });
+    };
     return undefined;
   };
 }

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { constantText } from '../../config/index.ts';
 import type { Build, DocumentRootConfig, ModuleDefinition } from '../../contract/index.ts';
-import { type Exchange, rewritePhaseOf, stateKey } from '../../http/index.ts';
+import { type Exchange, stateKey } from '../../http/index.ts';
 import type { StaticConfig } from './directives.ts';
 
 /** Maps URIs to paths in one location (nginx: ngx_http_map_uri_to_path). */
@@ -139,5 +139,5 @@ export const variables: NonNullable<ModuleDefinition<StaticConfig>['variables']>
 };
 
 function hasLeftLocation(x: Exchange): boolean {
-  return rewritePhaseOf(x)?.hasLeftLocation === true;
+  return x.rewritePhase?.hasLeftLocation === true;
 }

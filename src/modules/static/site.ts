@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, logContext, rewritePhaseOf } from '../../http/index.ts';
+import { type Exchange, logContext } from '../../http/index.ts';
 import { systemReason } from '../../system/index.ts';
 import type { DocumentPath } from './document-path.ts';
 import { type FileFault, type Files, severityOf } from './files.ts';
@@ -51,7 +51,7 @@ export class FileFaults {
 
   /** Responds to a URI that leads out of the root or no longer begins with its alias, with nginx's messages. */
   unsafe(x: Exchange): void {
-    if (rewritePhaseOf(x)?.hasLeftLocation && this.#aliased !== '') return this.#rewritten(x);
+    if (x.rewritePhase?.hasLeftLocation && this.#aliased !== '') return this.#rewritten(x);
     this.#write('error', `unsafe URI "${x.uri}" was detected`, x);
     x.end(404);
   }

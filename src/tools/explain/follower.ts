@@ -17,7 +17,6 @@ import {
   type Getter,
   type Handler,
   type ResponseRules,
-  rewritePhaseOf,
 } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import type { LocationPlan } from '../../plan/index.ts';
@@ -93,7 +92,7 @@ class Step {
 
   #note(frame: StepFrame, isEntered: boolean | undefined): void {
     const { uri, args } = this.#x;
-    const phase = rewritePhaseOf(this.#x);
+    const phase = this.#x.rewritePhase;
     const holds = isEntered ?? frame.matches;
     const isIf = isEntered !== undefined;
     this.#splice(frame, {

@@ -1,5 +1,5 @@
 import type { BodyOutcome, BodyReader, LingeringRules, PieceReceiver } from '../../http/index.ts';
-import { type Failing, guarded } from './guarded.ts';
+import { type Failing, guarded } from './transport.ts';
 
 /** A body that is not complete yet. */
 interface WatchedBody {

@@ -5,6 +5,37 @@ import type { Connections } from '../../zone/index.ts';
 import type { Admission } from './admission.ts';
 import type { AcceptorClient } from './uws/acceptor.ts';
 
+/** A request or connection that ends when one of its callbacks fails. */
+export interface Failing {
+  fail(error: unknown): void;
+}
+
+/**
+ * Wraps a callback of native code, a socket or a timer. An exception that escaped would end the thread with all its
+ * requests; instead it ends only the owner of the callback.
+ */
+export function guarded<Args extends unknown[], Result>(
+  owner: Failing,
+  act: (...args: Args) => Result,
+): (...args: Args) => Result | undefined {
+  return (...args) => {
+    try {
+      return act(...args);
+    } catch (error) {
+      endOf(owner, error);
+      return undefined;
+    }
+  };
+}
+
+function endOf(owner: Failing, error: unknown): void {
+  try {
+    owner.fail(error);
+  } catch {
+    // Other requests are not affected.
+  }
+}
+
 /** A port that is open in this worker. A reload replaces its handlers, but not its socket. */
 export interface OpenPort {
   readonly key: string;
@@ -70,5 +101,20 @@ export class Heartbeat {
 
   beat(): void {
     (this.#cells[this.#at] as number) += 1;
+  }
+}
+
+/** The current time in the format of `Date` (RFC 9110, 5.6.7), rendered once per second. */
+export class HttpDate {
+  #second = 0;
+  #made = '';
+
+  text(): string {
+    const second = Math.floor(Date.now() / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#made = new Date(second * 1000).toUTCString();
+    }
+    return this.#made;
   }
 }

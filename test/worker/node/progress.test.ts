@@ -34,7 +34,7 @@ const parsers: readonly Parser[] = [
   ),
   {
     name: 'a request head',
-    file: /(head-reader|head-scan|http1\/(head|field|start-line))\.ts/,
+    file: /(head-reader|head-scan|http1\/head)\.ts/,
     fronts: [
       'GET',
       'GET ',

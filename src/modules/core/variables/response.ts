@@ -1,5 +1,5 @@
 import { readers } from '../../../config/index.ts';
-import { changeRate, type Exchange, type Getter, headBytes, rateOf } from '../../../http/index.ts';
+import { type Exchange, type Getter, headBytes } from '../../../http/index.ts';
 import { type Families, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
 /** Returns the bytes of the response. */
@@ -21,7 +21,7 @@ export const ofResponse: Variables = {
   ),
   limit_rate: {
     ...plain('Maximum rate of the response in bytes per second; `set` changes it.', (x) =>
-      String(rateOf(x)?.bytesPerSecond ?? 0),
+      String(x.response.rate?.bytesPerSecond ?? 0),
     ),
     assign: setLimitRate,
   },
@@ -69,5 +69,5 @@ function keepsAlive(x: Exchange, wish: Getter): boolean {
 function setLimitRate(x: Exchange, value: string): void {
   const rate = readers.parseSize(value);
   if (rate === undefined) x.writeLog(`invalid $limit_rate "${value}"`);
-  else changeRate(x, { bytesPerSecond: rate });
+  else x.response.changeRate({ bytesPerSecond: rate });
 }

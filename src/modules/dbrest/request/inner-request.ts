@@ -1,6 +1,5 @@
 import type { LocationFacts } from '../../../contract/index.ts';
 import {
-  changeRate,
   detachedFrom,
   type Exchange,
   normalizePath,
@@ -133,7 +132,7 @@ export function innerExchange(
     },
     body,
   });
-  changeRate(x, { bytesPerSecond: 0 });
+  x.response.changeRate({ bytesPerSecond: 0 });
   response.begin(x);
   origin.onAbort(() => leave(x));
   return { x, response };

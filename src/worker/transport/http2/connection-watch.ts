@@ -1,4 +1,4 @@
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 
 /** A connection that is checked regularly. */
 interface WatchedConnection extends Failing {

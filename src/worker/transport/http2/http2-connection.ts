@@ -6,7 +6,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
-import { guarded } from '../guarded.ts';
+import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
 import { type StreamConnection, StreamWire } from './stream-wire.ts';

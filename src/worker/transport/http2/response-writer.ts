@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { ResponseStream } from '../../../http/index.ts';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 
 /** Options of a `ResponseWriter`. */
 interface WriterOptions {

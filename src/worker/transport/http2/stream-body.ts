@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { BodySource } from '../request-body.ts';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 
 const NOTHING = Buffer.alloc(0);
 

@@ -11,17 +11,16 @@ import {
   type Wire,
   writePieces,
 } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
-import { joinStreams } from '../node/node-stream.ts';
 import type { NodePort } from '../node/node-port.ts';
-import { requestOf } from '../request-of.ts';
+import { joinStreams } from '../node/node-stream.ts';
 import { RequestBody } from '../request-body.ts';
-import type { StreamOwner } from '../transport.ts';
+import { requestOf } from '../head-scan.ts';
+import { guarded, type StreamOwner } from '../transport.ts';
 import type { StreamHead } from './request-head.ts';
-import type { WaitingBytes } from './traffic.ts';
 import { plainFields, responseFields } from './response-fields.ts';
 import { ResponseWriter } from './response-writer.ts';
 import { StreamBody } from './stream-body.ts';
+import type { WaitingBytes } from './traffic.ts';
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionRules, ResponseRules } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
+import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
 import type { FinishedRequest, ExchangeConnection } from './node-port.ts';
 import { type Head, HeadProgress } from './head-reader.ts';

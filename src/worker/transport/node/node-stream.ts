@@ -1,8 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ResponseStream } from '../../../http/index.ts';
 import { CHUNK_END, chunkStart, lastChunk } from '../../../http1/index.ts';
-import { type Failing, guarded } from '../guarded.ts';
-import type { StreamOwner } from '../transport.ts';
+import { type Failing, guarded, type StreamOwner } from '../transport.ts';
 import type { ExchangeConnection } from './node-port.ts';
 
 /** How the end of the body is marked. */

@@ -1,19 +1,25 @@
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ListenAddress } from '../../../contract/index.ts';
-import { type ErrorLog } from '../../../log/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
 import { systemReason } from '../../../system/index.ts';
 import type { Connections } from '../../../zone/index.ts';
-import type { Admission } from '../admission.ts';
-import { type Failing, guarded } from '../guarded.ts';
-import { SilenceWatch } from '../request-body.ts';
-import { admitEverybody } from '../socket-address.ts';
+import { type Admission, admitEverybody } from '../admission.ts';
 import { ConnectionWatch } from '../http2/connection-watch.ts';
-import type { EngineParts, Heartbeat, Opening, OpenPort, Transport } from '../transport.ts';
-import { PrefaceReader } from './preface-reader.ts';
+import { SilenceWatch } from '../request-body.ts';
+import {
+  type EngineParts,
+  type Failing,
+  guarded,
+  type Heartbeat,
+  HttpDate,
+  type Opening,
+  type OpenPort,
+  type Transport,
+} from '../transport.ts';
 import { NodeConnection } from './node-connection.ts';
-import { HttpDate } from '../http-date.ts';
 import { currentPort, type IdleConnection, type NodePort } from './node-port.ts';
+import { PrefaceReader } from './preface-reader.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
 

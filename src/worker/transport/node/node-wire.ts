@@ -9,20 +9,19 @@ import {
   type Wire,
 } from '../../../http/index.ts';
 import { headerLines } from '../../../http1/index.ts';
-import { guarded } from '../guarded.ts';
 import { RequestBody } from '../request-body.ts';
-import type { StreamOwner } from '../transport.ts';
-import {
-  responseHeadText,
-  type ResponseHeadFields,
-  type CommonHeadFields,
-  upgradeHeadText,
-} from './response-head.ts';
+import { requestOf } from '../head-scan.ts';
+import { guarded, type StreamOwner } from '../transport.ts';
 import type { Head } from './head-reader.ts';
 import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.ts';
 import { type BodyEnd, joinStreams, NodeStream } from './node-stream.ts';
-import { requestOf } from '../request-of.ts';
 import type { RequestSource } from './request-source.ts';
+import {
+  type CommonHeadFields,
+  type ResponseHeadFields,
+  responseHeadText,
+  upgradeHeadText,
+} from './response-head.ts';
 
 /** Larger bodies are sent in pieces, at the client's pace. */
 const PIECE_BYTES = 65_536;

@@ -4,7 +4,7 @@ import type { PortTls, TlsTarget } from '../../../compile/index.ts';
 import type { PairPaths } from '../../../contract/index.ts';
 import type { ClientCertificate, ProxyProtocolFacts } from '../../../http/index.ts';
 import type { Http2Rules } from '../../../plan/index.ts';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
 import { beginsHttp2, Http2Connection } from '../http2/http2-connection.ts';
 import { NodeConnection } from './node-connection.ts';

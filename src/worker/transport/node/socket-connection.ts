@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
 import type { HeadRules } from '../../../plan/index.ts';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 import { headRulesOf } from '../head-scan.ts';
 import type { NodePort } from './node-port.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { NamedAddress } from '../../../contract/index.ts';
-import { admitEverybody } from '../socket-address.ts';
+import { admitEverybody } from '../admission.ts';
 import { loadUws } from './loader.ts';
 
 /** The undeclared part of uWebSockets.js: an App that passes accepted connections to Apps of other threads. */

@@ -1,8 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../../http/index.ts';
-import { guarded } from '../guarded.ts';
 import type { RequestBody } from '../request-body.ts';
-import type { StreamOwner } from '../transport.ts';
+import { guarded, type StreamOwner } from '../transport.ts';
 
 /** After this silence, the client is assumed to wait for the end of the response. */
 const PATIENCE = { silenceMs: 500, timeMs: 30_000 };

@@ -12,13 +12,10 @@ import {
 } from '../../../http/index.ts';
 import { headerLines } from '../../../http1/index.ts';
 import type { Connections } from '../../../zone/index.ts';
-import type { Admission } from '../admission.ts';
-import { guarded } from '../guarded.ts';
+import { type Admission, printedAddress } from '../admission.ts';
 import type { HeadScan } from '../head-scan.ts';
-import type { HttpDate } from '../http-date.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
-import { printedAddress } from '../socket-address.ts';
-import type { Heartbeat, StreamOwner } from '../transport.ts';
+import { guarded, type Heartbeat, type HttpDate, type StreamOwner } from '../transport.ts';
 import { type HeadLines, writeHeaders } from './head-lines.ts';
 import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';

@@ -1,5 +1,5 @@
 import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 
 /** Largest message of either side; a larger one closes the connection with 1009. */
 export const MAX_MESSAGE_BYTES = 16_777_216;

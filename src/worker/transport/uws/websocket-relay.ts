@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Receiver, Sender } from 'ws';
-import { type Failing, guarded } from '../guarded.ts';
+import { type Failing, guarded } from '../transport.ts';
 import { type Client, MAX_MESSAGE_BYTES, type Relay } from './websocket-behavior.ts';
 
 /**

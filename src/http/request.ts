@@ -138,3 +138,29 @@ export interface ConnectionFacts {
   readonly proxyProtocol: ProxyProtocolFacts | undefined;
   readonly tls: TlsFacts | undefined;
 }
+
+/** A key for a value of type `T` that is stored with a request. */
+export type StateKey<T> = symbol & { readonly valueType?: (value: T) => T };
+
+/** Creates a unique key; `description` is for debugging. */
+export function stateKey<T>(description: string): StateKey<T> {
+  return Symbol(description);
+}
+
+/** The part of an exchange that stores the state of modules. */
+export interface StateHolder {
+  state<T>(key: StateKey<T>): T | undefined;
+  setState<T>(key: StateKey<T>, value: T): void;
+}
+
+/** The effects of the rewrite directives on a request. */
+export interface RewritePhase {
+  /** The remaining steps of the phase are skipped (`break`, `last`). */
+  isEnded: boolean;
+  /** `uri` has been replaced in this phase: captures are inserted unescaped from then on (nginx). */
+  hasReplacedUri: boolean;
+  /** `uri` has changed: a location is searched again after the phase. */
+  relocates: boolean;
+  /** `rewrite … break` has changed `uri` within its location. The location's prefix may no longer match it. */
+  hasLeftLocation: boolean;
+}

@@ -1,40 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { headBytes, type HeadedResponse } from './head-bytes.ts';
-import { type StateHolder, stateKey } from './request-state.ts';
+import { headBytes, type HeadedResponse, type ResponseRate } from './response-head.ts';
 import type { ResponseStream } from './response-stream.ts';
-
-/** The rate at which a response is sent (nginx: `limit_rate`). */
-interface Rate {
-  /** 0: no limit. */
-  readonly bytesPerSecond: number;
-  /** Bytes that are sent before the limit applies. */
-  readonly afterBytes: number;
-}
-
-const RATE = stateKey<Partial<Rate>>('rate of the response');
-
-/** Returns the rate settings that a response has so far. */
-export function rateOf(x: StateHolder): Partial<Rate> | undefined {
-  return x.state(RATE);
-}
-
-/** Changes the rate of a response, which must not have begun. */
-export function changeRate(x: StateHolder, change: Partial<Rate>): void {
-  x.setState(RATE, { ...x.state(RATE), ...change });
-}
-
-/** Tells whether the body of a response is sent at a limited rate. */
-export function isThrottled(x: StateHolder): boolean {
-  return (x.state(RATE)?.bytesPerSecond ?? 0) > 0;
-}
 
 /** Returns a stream that sends a response at its rate. */
 export function throttled(
   stream: ResponseStream,
-  x: StateHolder & HeadedResponse & { readonly aborted: boolean },
+  x: HeadedResponse & { readonly aborted: boolean },
 ): ResponseStream {
-  if (!isThrottled(x)) return stream;
-  const rate = { bytesPerSecond: 0, afterBytes: 0, ...x.state(RATE) };
+  const rate = { bytesPerSecond: 0, afterBytes: 0, ...x.response.rate };
   // The head counts as well, except for the bytes that the first second allows.
   const headDebt = Math.max(headBytes(x) - rate.bytesPerSecond, 0);
   return new ThrottledStream(stream, { rate, headDebt, isGone: () => x.aborted });
@@ -42,7 +15,7 @@ export function throttled(
 
 /** The settings by which a response is throttled. */
 interface Throttling {
-  readonly rate: Rate;
+  readonly rate: Required<ResponseRate>;
   /** Bytes of the head, which delay the body. */
   readonly headDebt: number;
   /** Tells whether the client has closed the connection. */
@@ -55,7 +28,7 @@ const PIECES_PER_SECOND = 10;
 /** Sends a response at a limited rate (nginx: `limit_rate`). */
 class ThrottledStream implements ResponseStream {
   readonly #inner: ResponseStream;
-  readonly #rate: Rate;
+  readonly #rate: Required<ResponseRate>;
   readonly #isGone: () => boolean;
   readonly #startedMs = performance.now();
   #sentBytes: number;
