@@ -4,6 +4,7 @@ export {
   pacedBody,
   RangeTaker,
   Relay,
+  roomFor,
   type Source,
   TAKES_NOTHING,
   UNPACED,

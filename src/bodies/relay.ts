@@ -1,4 +1,4 @@
-import { type Exchange, type ResponseStream, roomFor } from '../http/index.ts';
+import type { Exchange, ResponseStream, Wire } from '../http/index.ts';
 
 /** The origin of a body; it is paused while the client is slow. */
 export interface Source {
@@ -338,3 +338,8 @@ class PacedBody implements BodyTaker, Source {
 
 /** Longest time between two portions of a paced body. */
 const PACE_MS = 100;
+
+/** Returns how many of `wantedBytes` may be read for the client of a request now (`Wire.room`). */
+export function roomFor({ wire }: { readonly wire: Wire }, wantedBytes: number): number {
+  return wire.room?.(wantedBytes) ?? wantedBytes;
+}

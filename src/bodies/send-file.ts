@@ -1,4 +1,5 @@
-import { type Exchange, type FileBody, logContext, type ResponseStream, roomFor } from '../http/index.ts';
+import { type Exchange, type FileBody, logContext, type ResponseStream } from '../http/index.ts';
+import { roomFor } from './relay.ts';
 import type { ErrorLog } from '../log/index.ts';
 import { systemFailure } from '../system/index.ts';
 

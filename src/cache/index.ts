@@ -4,7 +4,7 @@ export { type CachePlan, cacheZone } from './store/plan.ts';
 export { type OtherGateways, type PurgeSharing, sharePurges } from './store/shared-purges.ts';
 export type { CacheStore } from './store/store.ts';
 export type { StoredEntry } from './store/stored-entry.ts';
-export { type CacheFacts, cacheFacts } from './serving/cache-facts.ts';
+export { cacheAge, type CacheFacts, cacheFacts } from './serving/cache-facts.ts';
 export { bypassCache, type CacheRules, type Fetch, serveCached } from './serving/cached-request.ts';
 export { explainCache } from './serving/explain-cache.ts';
 export { fetchOwn, ownDelivery } from './serving/own-response.ts';

@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Peer } from '../upstream/index.ts';
 import type { Carrier, HeadToSend } from './carrier.ts';
-import type { Inlet } from './inlet.ts';
 import { closedEarly, type Stage, systemFault, timedOut, type UpstreamFault } from './fault.ts';
 import type { BodyFraming, Caller, ResponseReader, Switch } from './response-reader.ts';
-import { SilenceTimer } from './silence-timer.ts';
+import { type Inlet, SilenceTimer } from './socket-input.ts';
 
 /** Keeps connections between requests. */
 export interface ConnectionOwner {

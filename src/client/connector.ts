@@ -9,7 +9,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { intermediatesOf, passphraseOf, splitPem, verifyError } from '../system/index.ts';
-import { Inlet } from './inlet.ts';
+import { Inlet } from './socket-input.ts';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
 const STAGE = 'while SSL handshaking to upstream';

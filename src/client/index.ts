@@ -1,13 +1,12 @@
-export { type BodyReader, CloseReader, LengthReader } from './body-reader.ts';
+export { type BodyReader, CloseReader, LengthReader, MessageReader } from './message-reader.ts';
 export type { Carrier, Carriers } from './carrier.ts';
 export type { Connection } from './connection.ts';
 export type { BodyFraming, Caller, ResponseReader } from './response-reader.ts';
 export { Connector, type ConnectorSettings, type TlsSettings } from './connector.ts';
 export { invalidResponse, LocalFault, UpstreamFault } from './fault.ts';
 export { Http2Connections } from './http2/index.ts';
-export { readBuffer } from './inlet.ts';
+export { readBuffer } from './socket-input.ts';
 export { Connections } from './keepalive.ts';
-export { MessageReader } from './message-reader.ts';
 export { readCgiHead, readCgiOrHttpHead, readHead, type ResponseHead, upgradeOf } from './response-head.ts';
 export {
   type TlsConfig,

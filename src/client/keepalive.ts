@@ -3,7 +3,7 @@ import type { KeepaliveConfig, Peer } from '../upstream/index.ts';
 import type { Carriers } from './carrier.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import type { Connector, Destination, DialCallbacks } from './connector.ts';
-import type { Inlet } from './inlet.ts';
+import type { Inlet } from './socket-input.ts';
 import { MessageReader } from './message-reader.ts';
 import type { ResponseReader } from './response-reader.ts';
 

@@ -1,20 +1,49 @@
 import {
-  type CacheStore,
-  type OtherGateways,
+  type CachePolicy,
   type CacheRules,
+  type Caches,
+  type CacheStore,
+  compilePolicy,
+  compilePredicate,
   type Fetch,
+  type OtherGateways,
   serveCached,
   StoredDelivery,
 } from '../cache/index.ts';
 import { constantText } from '../config/index.ts';
 import { type Exchange, logContext } from '../http/index.ts';
 import type { ForwardingBuild } from './build.ts';
-import { compileForwardingPolicy } from './cache-policy.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';
-import type { Protocol, Target } from './protocol.ts';
+import type { Protocol, RequestedTarget, Target } from './protocol.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
 import type { Upload } from './upload.ts';
+
+/** The compiled directives `proxy_cache…` and the like for the requests of a location. */
+export interface ForwardingPolicy<T extends Target> extends CachePolicy {
+  /** Tells whether responses to a method are stored. */
+  takes(method: string): boolean;
+  keyOf(x: Exchange, asked: Pick<RequestedTarget<T>, 'target' | 'uri'>): string;
+  /** Tells whether the request asks to remove the stored responses of its key. */
+  purges(x: Exchange): boolean;
+}
+
+/** Compiles the directives of one location. */
+export function compileForwardingPolicy<T extends Target>(
+  config: ForwardingConfig,
+  { caches, protocol }: { readonly caches: Caches; readonly protocol: Protocol<T> },
+  build: ForwardingBuild,
+): ForwardingPolicy<T> {
+  const methods = new Set<string>(['GET', 'HEAD', ...(config.cacheMethods ?? [])]);
+  const key = config.cacheKey && build.value(config.cacheKey);
+  const { cacheTags, cacheTagsHeader, tagHeader = cacheTags ? cacheTagsHeader : undefined } = build.core;
+  return {
+    ...compilePolicy(config, { caches, tagHeader }, build),
+    takes: (method) => methods.has(method),
+    keyOf: (x, asked) => (key ? key(x) : protocol.defaultKey(x, asked)),
+    purges: compilePredicate(config.cachePurge, build),
+  };
+}
 
 /** A request as it would be sent. */
 export interface Outgoing<T extends Target> {

@@ -1,4 +1,13 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { PieceBuffers } from '../bodies/index.ts';
+import {
+  type Caches,
+  type CacheStore,
+  type OtherGateways,
+  type PurgeSharing,
+  sharePurges,
+} from '../cache/index.ts';
 import {
   type Carriers,
   Connections,
@@ -9,17 +18,9 @@ import {
   type ResponseReader,
   type TlsSettings,
 } from '../client/index.ts';
-import {
-  type Caches,
-  type CacheStore,
-  type OtherGateways,
-  type PurgeSharing,
-  sharePurges,
-} from '../cache/index.ts';
 import type { Clusters } from '../cluster/index.ts';
 import { constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
-import { PieceBuffers } from '../bodies/index.ts';
 import type { KeepaliveConfig, UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import {
@@ -28,7 +29,6 @@ import {
   compileClientCertificate,
 } from './client-certificate.ts';
 import type { TryingConfig } from './config.ts';
-import { type LocalAddress, readLocalAddress } from './local-address.ts';
 import type { Target } from './protocol.ts';
 
 /** The upstreams and connections that a location forwards requests through. */
@@ -224,4 +224,23 @@ export function compileKnownTarget<T extends Target>(
   const connections = tools.provisioned.connections(target.group, isTls, own);
   const whole = { ...target, connections } as T;
   return () => whole;
+}
+
+/** The address from which connections to an upstream are made (`proxy_bind`). */
+export interface LocalAddress {
+  readonly localAddress: string;
+  readonly localPort?: number;
+}
+
+const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
+const MAX_PORT = 65_535;
+
+/** Reads an IP address with or without a port, as nginx's `ngx_parse_addr_port`; `undefined` for any other text. */
+export function readLocalAddress(text: string): LocalAddress | undefined {
+  if (isIP(text) > 0) return { localAddress: text };
+  const [, v6, v4 = '', digits] = WITH_PORT.exec(text) ?? [];
+  const localAddress = v6 ?? v4;
+  const localPort = Number(digits);
+  if (isIP(localAddress) !== (v6 === undefined ? 4 : 6) || localPort > MAX_PORT) return undefined;
+  return localPort === 0 ? { localAddress } : { localAddress, localPort };
 }

@@ -1,16 +1,16 @@
-import type { Carriers } from '../client/index.ts';
-import { type Caches, explainCache, mayCache } from '../cache/index.ts';
-import type { Exchange } from '../http/index.ts';
 import { PieceBuffers } from '../bodies/index.ts';
+import { type Caches, explainCache, mayCache } from '../cache/index.ts';
+import type { Carriers } from '../client/index.ts';
+import type { Exchange } from '../http/index.ts';
 import type { Peer, UpstreamGroup, Upstreams } from '../upstream/index.ts';
-import { compileBalancingInput } from './balancing-input.ts';
 import type { ForwardingBuild } from './build.ts';
-import { compileForwardingPolicy, type ForwardingPolicy } from './cache-policy.ts';
+import { compileForwardingPolicy, type ForwardingPolicy } from './cached-sending.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';
-import type { RequestedTarget, Protocol, Target } from './protocol.ts';
+import { compileBalancingInput } from './handler.ts';
+import type { Protocol, RequestedTarget, RequestHead, Target } from './protocol.ts';
 import { asksForPieces } from './slice/compile-sliced.ts';
-import { beginSlice, firstPiece, sliceRange } from './slice/slice-range.ts';
+import { beginSlice, firstPiece, sliceRange } from './slice/pieces.ts';
 import { beginRound } from './tries.ts';
 
 /** Statuses with which gw itself responds if no upstream does. */
@@ -227,4 +227,39 @@ function tellCache<T extends Target>(
     leftOut: policy.takes(x.method) ? undefined : `for ${x.method}`,
     refusedBy: `${prefix}_no_cache`,
   });
+}
+
+interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** Returns facts about the head of an HTTP request that would be sent, without credentials. */
+export function explainHttpRequest({ head, fields }: Pick<RequestHead, 'head' | 'fields'>): readonly Fact[] {
+  const [line = '', ...lines] = fields ? linesOf(fields) : String(head).trimEnd().split('\r\n');
+  return [
+    { label: 'request', value: line },
+    ...lines.map((field) => ({ label: 'header', value: withoutLogin(field) })),
+  ];
+}
+
+/** Writes the pseudo-fields of HTTP/2 as the request line of HTTP/1. */
+function linesOf(fields: readonly string[]): readonly string[] {
+  const pseudo = new Map<string, string>();
+  const lines: string[] = [];
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = fields[index] as string;
+    const value = Buffer.from(fields[index + 1] as string, 'latin1').toString();
+    if (name.startsWith(':')) pseudo.set(name, value);
+    else lines.push(`${name}: ${value}`);
+  }
+  const line = `${pseudo.get(':method')} ${pseudo.get(':path')} HTTP/2`;
+  return [line, `:authority: ${pseudo.get(':authority')}`, ...lines];
+}
+
+/** Masks credentials in the headers of the request. */
+function withoutLogin(field: string): string {
+  return field.replace(/^((?:proxy-)?authorization|cookie):(?: (\w+) (?=\S))?.*$/i, (_all, name, scheme) =>
+    scheme === undefined ? `${name}: ***` : `${name}: ${scheme} ***`,
+  );
 }

@@ -1,7 +1,13 @@
-import type { Exchange, Handler } from '../http/index.ts';
-import { spoolBody, spoolRules, spooledBody, type SpooledBody, type SpoolRules } from '../bodies/index.ts';
+import { spoolBody, spooledBody, type SpooledBody, spoolRules, type SpoolRules } from '../bodies/index.ts';
 import { type Fetch, mayCache } from '../cache/index.ts';
-import { compileBalancingInput } from './balancing-input.ts';
+import type { Exchange, Handler, HeaderFilter } from '../http/index.ts';
+import {
+  type BalancingInput,
+  compileSticky,
+  setsCookie,
+  setStickyCookie,
+  type UpstreamGroup,
+} from '../upstream/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import { compileCached, type Outgoing } from './cached-sending.ts';
 import type { ForwardingConfig } from './config.ts';
@@ -10,7 +16,7 @@ import { Forwarding, type ForwardingRules } from './forwarding.ts';
 import type { Protocol, Target } from './protocol.ts';
 import { ResponseDelivery } from './response-delivery.ts';
 import { asksForPieces, compileSliced } from './slice/compile-sliced.ts';
-import { beginOwnRound, beginRound, NextRules, keepsFacts } from './tries.ts';
+import { beginOwnRound, beginRound, keepsFacts, NextRules } from './tries.ts';
 import { PassingUpload, SpooledUpload, type Upload, WholeUpload } from './upload.ts';
 
 /** A location that forwards requests. */
@@ -147,4 +153,40 @@ async function readWhole(x: Exchange, rules: SpoolRules): Promise<SpooledBody | 
 
 function uploadOf(body: SpooledBody): Upload {
   return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
+}
+
+/** Compiles the values of a request that load balancing needs. Only those that a group uses are read. */
+export function compileBalancingInput(
+  { upstreams }: Pick<Provisioned, 'upstreams'>,
+  build: ForwardingBuild,
+): (x: Exchange, group: UpstreamGroup) => BalancingInput {
+  const { groups } = upstreams;
+  if (groups.some(({ wantsClientAddress }) => wantsClientAddress)) build.needPeer();
+  const inputs = new Map(groups.flatMap((group) => inputOf(group, build)));
+  return (x, group) => inputs.get(group)?.(x) ?? NOTHING;
+}
+
+function inputOf(
+  group: UpstreamGroup,
+  build: ForwardingBuild,
+): [UpstreamGroup, (x: Exchange) => BalancingInput][] {
+  const { key, sticky, wantsClientAddress } = group;
+  if (!key && !sticky && !wantsClientAddress) return [];
+  const keyOf = key && build.value(key);
+  const bindingOf = compileSticky(group, build);
+  const read = (x: Exchange): BalancingInput => ({
+    ...(keyOf && { key: keyOf(x) }),
+    ...(wantsClientAddress && { clientAddress: x.remoteAddress }),
+    ...(bindingOf && { binding: bindingOf(x) }),
+  });
+  return [[group, read]];
+}
+
+const NOTHING: BalancingInput = {};
+
+/** Returns the filter that sets the cookies of sticky groups; no filter if there is no such group. */
+export function stickyFilter({ upstreams: { groups } }: Pick<Provisioned, 'upstreams'>): {
+  readonly filter?: HeaderFilter;
+} {
+  return groups.some(({ sticky }) => sticky && setsCookie(sticky)) ? { filter: setStickyCookie } : {};
 }

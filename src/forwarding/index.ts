@@ -17,28 +17,34 @@ export {
   tlsDirectives,
   tryingDirectives,
 } from './directives/index.ts';
-export { addressExplanation } from './explain-address.ts';
-export { addressModule, compileTlsName } from './address-module.ts';
-export { cgiProtocol } from './cgi-protocol.ts';
-export { type ExplainedLocation, explainForwarding, unconnected, type Unconnected } from './explanation.ts';
-export { compileForwarding } from './handler.ts';
+export { addressExplanation, addressModule, compileTlsName } from './address-module.ts';
+export { cgiProtocol, compileParams, type ParamConfig, paramReader } from './cgi-params.ts';
+export {
+  type ExplainedLocation,
+  explainForwarding,
+  explainHttpRequest,
+  unconnected,
+  type Unconnected,
+} from './explanation.ts';
+export { compileForwarding, stickyFilter } from './handler.ts';
 export type { HeaderRewrite, HeadWriter, Protocol, Target } from './protocol.ts';
-export { explainHttpRequest } from './explain-request.ts';
 export {
   applicableRules,
+  checkedMethod,
   checkedValue,
+  compileHttp2Head,
   type HeaderRule,
   headerRule,
   NOT_PASSED,
+  passedTarget,
+  queryOf,
+  rewrittenTarget,
+  sendable,
   withHops,
-} from './header-rules.ts';
-export { compileHttp2Head } from './http2-head.ts';
-export { checkedMethod, passedTarget, queryOf, rewrittenTarget, sendable } from './request-target.ts';
+} from './request-head.ts';
 export { asksForPieces } from './slice/compile-sliced.ts';
-export { sliceRange } from './slice/slice-range.ts';
+export { sliceRange } from './slice/pieces.ts';
 export { type Try, upstreamFacts, type UpstreamFacts } from './tries.ts';
 export { validateForwarding, validateTls } from './validate.ts';
-export { stickyFilter } from './balancing-input.ts';
 export { compileNamedGroup, namesFixedSocket } from './named-group.ts';
-export { compileParams, type ParamConfig, paramReader } from './params.ts';
 export { compileAddress, passAddress, type PassAddress } from './pass-address.ts';

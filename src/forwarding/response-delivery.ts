@@ -1,21 +1,31 @@
-import { type ResponseHead, upgradeOf } from '../client/index.ts';
 import type { Socket } from 'node:net';
 import {
+  type BodyTaker,
+  type Pace,
+  pacedBody,
+  RangeTaker,
+  Relay,
+  type Source,
+  UNPACED,
+} from '../bodies/index.ts';
+import { type AcceptedResponse, compilePredicate, type Delivery, validatorsOf } from '../cache/index.ts';
+import { type ResponseHead, upgradeOf } from '../client/index.ts';
+import {
   CHARSET_OVERRIDE,
+  compileRanges,
   decodeComponent,
   type Exchange,
   isSafeHeaderName,
   isSafeHeaderValue,
+  partialBody,
+  refuseRange,
 } from '../http/index.ts';
-import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { CHUNKED, HOP_BY_HOP } from '../http1/index.ts';
 import type { ForwardingBuild } from './build.ts';
 import type { ForwardingConfig } from './config.ts';
-import { compileForcedRange } from './forced-range.ts';
 import type { ResponseProtocol } from './protocol.ts';
+import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { compileStoredFile } from './stored-file.ts';
-import { type BodyTaker, type Pace, pacedBody, Relay, type Source, UNPACED } from '../bodies/index.ts';
-import { type AcceptedResponse, compilePredicate, type Delivery } from '../cache/index.ts';
 import { upstreamFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
@@ -208,4 +218,37 @@ function paceOf(text: string, headBytes: number): Pace {
   const [, digits, unit = ''] = /^(\d{1,12})([km]?)$/i.exec(text) ?? [];
   const bytesPerSecond = Number(digits ?? 0) * ({ '': 1, k: 1024, m: 1024 ** 2 }[unit.toLowerCase()] ?? 1);
   return { bytesPerSecond, burstBytes: Math.min(bytesPerSecond, headBytes) };
+}
+
+/** Returns the receiver that passes the body of a response to the client. */
+type Pass = (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
+
+/**
+ * Compiles `…_force_ranges` for responses that are not stored: the upstream sends the whole body, and the client gets
+ * one range. A request for several ranges gets the whole body (nginx: single_range).
+ */
+export function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
+  const { maxRanges } = build.core;
+  const rangesOf = compileRanges({ maxRanges: maxRanges === 0 ? 0 : 1 }, build);
+  return (x, accepted) => {
+    const { head, contentType: type } = accepted;
+    const { status, announcedBytes: sizeBytes } = head;
+    x.response.removeHeader('Accept-Ranges');
+    if (status !== 200 || sizeBytes < 0) return pass(x, accepted);
+    const ranges = rangesOf(x, { sizeBytes, validators: validatorsOf(head), type });
+    if (ranges === 'whole') x.response.setKnownHeader('Accept-Ranges', 'bytes');
+    if (ranges === 'whole' || ranges === 'not offered') return pass(x, accepted);
+    x.errorStatus = 0;
+    if (ranges === 'unsatisfiable') return refusing(x, { type, sizeBytes });
+    const [range = { from: 0, to: sizeBytes }] = ranges;
+    const { lengthBytes } = partialBody(x, ranges, { sizeBytes, type });
+    const part = { ...head, status: 206, announcedBytes: lengthBytes };
+    return new RangeTaker(pass(x, { ...accepted, head: part }), range);
+  };
+}
+
+/** Responds with 416 as soon as the connection to the upstream is free for the next request. */
+function refusing(x: Exchange, resource: { readonly type: string; readonly sizeBytes: number }): BodyTaker {
+  const send = (): void => refuseRange(x, resource);
+  return { piece: () => undefined, follow: () => undefined, end: send, cut: send, drop: () => undefined };
 }

@@ -55,7 +55,7 @@ export {
   meetLimit,
   type Verdict,
 } from './location-steps.ts';
-export { type BodyOutcome, type BodyReader, type PieceReceiver, roomFor, type Wire } from './wire.ts';
+export { type BodyOutcome, type BodyReader, type PieceReceiver, type Wire } from './wire.ts';
 export type { ConnectionRules, LingeringRules } from './response-settings.ts';
 export { detachedFrom, type NewConnection, subrequestOf, unsentRequest } from './derived-requests.ts';
 export { compileNamedFile, namedFile, type NamedFile } from './named-file.ts';

@@ -59,8 +59,3 @@ export interface Wire {
   /** Closes the connection immediately, even in the middle of a response. */
   close(): void;
 }
-
-/** Returns how many of `wantedBytes` may be read for the client of a request now (`Wire.room`). */
-export function roomFor({ wire }: { readonly wire: Wire }, wantedBytes: number): number {
-  return wire.room?.(wantedBytes) ?? wantedBytes;
-}

@@ -51,11 +51,10 @@ export {
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';
-export { monotonicMs } from './clock.ts';
+export { monotonicMs, type Seat } from './seat.ts';
 export { type CheckCell, type Verdict } from './peers/check-cell.ts';
 export { MAX_CHECKS } from './peers/kind.ts';
 export { CHECKING, PeerTable, type PeerState, UNHEALTHY } from './peers/peer-table.ts';
-export type { Seat } from './seat.ts';
 export { openRing, type Ring } from './ring/ring.ts';
 export type { RingFacts } from './ring/snapshot.ts';
 export { SharedText } from './shared-text/shared-text.ts';

@@ -1,4 +1,10 @@
-import { monotonicMs } from './clock.ts';
+const [startSeconds, startNanoseconds] = process.hrtime();
+const OFFSET_MS = startSeconds * 1000 + startNanoseconds / 1e6 - performance.now();
+
+/** Returns the time of a monotonic clock that is the same in all threads of the process, in ms. */
+export function monotonicMs(): number {
+  return OFFSET_MS + performance.now();
+}
 
 /**
  * A seat for work that one thread does for all threads: probing peers, refreshing lists. It is two words of a zone: the

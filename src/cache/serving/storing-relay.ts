@@ -1,6 +1,6 @@
 import type { Fill } from '../store/fill.ts';
-import { type Exchange, type ResponseStream, roomFor } from '../../http/index.ts';
-import type { BodyTaker, Source } from '../../bodies/index.ts';
+import type { Exchange, ResponseStream } from '../../http/index.ts';
+import { type BodyTaker, roomFor, type Source } from '../../bodies/index.ts';
 import type { Part } from './stored-delivery.ts';
 
 /** A response that is stored while a client gets it or a part of it. */

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { SINGLE_FIELDS } from '../../http/index.ts';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
-import { SilenceTimer } from '../silence-timer.ts';
+import { SilenceTimer } from '../socket-input.ts';
 import { RequestStream, type StreamOwner } from './request-stream.ts';
 import { connectionFault, errorName } from './stream-head.ts';
 

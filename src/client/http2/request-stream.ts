@@ -9,7 +9,7 @@ import {
   UpstreamFault,
 } from '../fault.ts';
 import type { Caller } from '../response-reader.ts';
-import { SilenceTimer } from '../silence-timer.ts';
+import { SilenceTimer } from '../socket-input.ts';
 import { connectionFault, errorName, measured, readFields, readStreamHead } from './stream-head.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM, NGHTTP2_FLAG_END_STREAM } = constants;

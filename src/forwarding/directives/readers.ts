@@ -1,7 +1,7 @@
 import type { Word } from '../../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, constantText, readers } from '../../config/index.ts';
 import type { Buffers } from '../config.ts';
-import { readLocalAddress } from '../local-address.ts';
+import { readLocalAddress } from '../connections.ts';
 
 /** Reads `number size`; the number is at least two. */
 export const buffers: ArgReader<Buffers> = readers.words(

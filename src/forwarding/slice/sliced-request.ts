@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Part, StoredDelivery } from '../../cache/index.ts';
 import {
   detachedFrom,
   type Exchange,
@@ -6,9 +7,7 @@ import {
   type Handler,
   type ResponseStream,
 } from '../../http/index.ts';
-import type { Part, StoredDelivery } from '../../cache/index.ts';
-import { beginSlice, firstPiece, type SliceState } from './slice-range.ts';
-import { mismatchOf, placeOf } from './piece-place.ts';
+import { beginSlice, firstPiece, mismatchOf, pieceRangeOf, type SliceState } from './pieces.ts';
 
 /** The rules that the requests of a location share. */
 export interface SliceRules {
@@ -163,7 +162,7 @@ export class SlicedRequest {
   /** Adopts the values of the first piece that the others must repeat. */
   #agree(piece: Piece): Part | undefined {
     const { response } = piece.x;
-    const place = placeOf(response, { at: piece.at, sizeBytes: this.#rules.sizeBytes });
+    const place = pieceRangeOf(response, { at: piece.at, sizeBytes: this.#rules.sizeBytes });
     if (typeof place === 'string') {
       this.#x.writeLog(place);
       this.#x.end(502);
@@ -215,7 +214,7 @@ export class SlicedRequest {
   /** Checks a further piece. False: the response has ended here. */
   #continues(piece: Piece, agreed: Agreed): boolean {
     const { x, at } = piece;
-    const place = placeOf(x.response, { at, sizeBytes: this.#rules.sizeBytes });
+    const place = pieceRangeOf(x.response, { at, sizeBytes: this.#rules.sizeBytes });
     const mismatch = mismatchOf(x, place, agreed);
     if (typeof place !== 'string' && mismatch === undefined) {
       piece.to = place.to;

@@ -1,6 +1,6 @@
 import type { ModuleDefinition, UpstreamConfig, VariableDefinition } from '../../contract/index.ts';
 import { sliceRange, type Try, upstreamFacts, type UpstreamFacts } from '../../forwarding/index.ts';
-import { type CacheFacts, cacheFacts } from '../../cache/index.ts';
+import { cacheAge, type CacheFacts, cacheFacts } from '../../cache/index.ts';
 
 type Variables = NonNullable<ModuleDefinition<UpstreamConfig>['variables']>;
 type Families = NonNullable<ModuleDefinition<UpstreamConfig>['families']>;
@@ -59,10 +59,11 @@ export const variables: Variables = {
     '`ETag` of the expired response that the upstream is asked about.',
     ({ etag }) => etag,
   ),
-  upstream_cache_age: ofCache(
-    'Seconds since the response that is served was stored or renewed.',
-    ({ storedMs }) => (storedMs === 0 ? '' : String(Math.max(0, Math.floor((Date.now() - storedMs) / 1000)))),
-  ),
+  upstream_cache_age: {
+    summary: 'Seconds since the response that is served was stored or renewed.',
+    live: true,
+    compile: () => (x) => cacheAge(x)?.toString(),
+  },
   slice_range: {
     summary: 'The piece of a response that is fetched, as the value of a `Range` header: `bytes=0-1048575`.',
     live: true,

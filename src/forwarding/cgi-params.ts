@@ -2,6 +2,8 @@ import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, constantText, readers } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { ForwardingBuild } from './build.ts';
+import type { Protocol, Target } from './protocol.ts';
+import { addedHeaders } from './request-head.ts';
 
 /** `fastcgi_param name value [if_not_empty]` and similar directives: a variable of the CGI environment. */
 export interface ParamConfig {
@@ -44,7 +46,7 @@ export function compileParams(
   build: Pick<ForwardingBuild, 'value' | 'needAllHeaders'>,
 ): (x: Exchange, give: ParamSink, method?: string) => void {
   const named = new Set(params.map(({ name }) => name));
-  const rules = isForCache ? [...params, ...FOR_CACHE.filter(({ name }) => !named.has(name))] : params;
+  const rules = [...params, ...addedParams(isForCache).filter(({ name }) => !named.has(name))];
   const writers = rules.map((rule) => compileParam(rule, build));
   const replaced = new Set([...NEVER_PASSED, ...rules.map(({ name }) => name)]);
   if (passesHeaders) build.needAllHeaders();
@@ -80,21 +82,14 @@ function compileParam(
  */
 const NEVER_PASSED: readonly string[] = ['HTTP_PROXY', 'HTTP_TRANSFER_ENCODING'];
 
-const unlessEmpty = (name: string, variable?: string): ParamConfig => ({
-  name,
-  value: { parts: variable === undefined ? [] : [{ variable }] },
-  ifNotEmpty: true,
-});
-
-/** Headers that concern only the client (nginx ngx_http_fastcgi_cache_headers). */
-const FOR_CACHE: readonly ParamConfig[] = [
-  unlessEmpty('HTTP_IF_MODIFIED_SINCE', 'upstream_cache_last_modified'),
-  unlessEmpty('HTTP_IF_UNMODIFIED_SINCE'),
-  unlessEmpty('HTTP_IF_NONE_MATCH', 'upstream_cache_etag'),
-  unlessEmpty('HTTP_IF_MATCH'),
-  unlessEmpty('HTTP_RANGE'),
-  unlessEmpty('HTTP_IF_RANGE'),
-];
+/** The headers that gw adds, as parameters that are not sent empty (nginx ngx_http_fastcgi_cache_headers). */
+function addedParams(isForCache: boolean): readonly ParamConfig[] {
+  return addedHeaders(isForCache).map(({ name, value }) => ({
+    name: paramOf(name).name,
+    value,
+    ifNotEmpty: true,
+  }));
+}
 
 /**
  * `X-A` and `X_A` become one parameter. If both arrive, only the former counts: nginx sends both, and the program takes
@@ -165,5 +160,21 @@ export function explainParams(
       facts.push({ label: 'param', value: `${name} ${SECRET.test(name) ? '***' : value}` });
     (isForCache ? forCache : forClient)(x, tell, method);
     return facts;
+  };
+}
+
+/** Returns the common parts of protocols with CGI parameters: no URI, no trailers, and a leading `CONTENT_LENGTH`. */
+export function cgiProtocol(
+  params: readonly ParamConfig[] | undefined,
+  hiddenHeaders: readonly string[],
+): Omit<Protocol<Target>, 'targetOf' | 'compileHead'> {
+  return {
+    uriOf: () => '',
+    takesUnknownLength: false,
+    range: rangeParam(params),
+    defaultKey: (x) => `${x.request.port.scheme}${x.request.host}${x.request.requestUri}`,
+    hiddenHeaders,
+    rewrites: new Map(),
+    passesTrailers: false,
   };
 }
