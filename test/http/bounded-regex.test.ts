@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mostSteps } from '../../src/config/regex/index.ts';
-import { BoundedRegex, MatchLimit, MAX_STEPS } from '../../src/http/regex/index.ts';
+import { BoundedRegex, MatchLimit, MAX_STEPS } from '../../src/http/regex/regex.ts';
 import { perTier } from '../harness/tier.ts';
 
 /** The match that JavaScript's own engine finds, as plain data. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
-import type { Key } from '../../system/index.ts';
 import type { OcspCache, SessionCache, SslConfig, VerifyClient } from '../../contract/index.ts';
+import type { Key } from '../../system/index.ts';
 
 /** The TLS settings of a server with the content of all files, which are read once per load. */
 export interface TlsPlan {
@@ -91,4 +91,9 @@ export function sessionContextOf(plan: TlsPlan): string {
 
 function digestOf(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/** Tells whether a server can take part in a handshake, if only to reject it. */
+export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
+  return tls !== undefined && (tls.certificates.length + tls.named.length > 0 || tls.rejectHandshake);
 }
