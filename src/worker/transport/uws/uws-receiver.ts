@@ -11,7 +11,8 @@ import type { Connections } from '../../../zone/index.ts';
 import { type Admission, printedAddress } from '../admission.ts';
 import { enterRefused, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { type EngineParts, type Failing, guarded, type Heartbeat } from '../transport.ts';
-import { type Handshake, type UwsPort, UwsWire } from './uws-wire.ts';
+import { type UwsPort, UwsWire } from './uws-wire.ts';
+import type { Handshake } from './websocket-opening.ts';
 
 const nothing = (): void => undefined;
 

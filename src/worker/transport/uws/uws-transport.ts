@@ -13,12 +13,11 @@ import {
   type Transport,
 } from '../transport.ts';
 import type { AcceptorClient } from './acceptor.ts';
-import { HeadLines } from './head-lines.ts';
 import { loadUws, type Uws } from './loader.ts';
-import { SpareResponse } from './spare-response.ts';
 import { type OpenSocket, UwsReceiver } from './uws-receiver.ts';
-import type { SocketState } from './uws-wire.ts';
+import { HeadLines, type SocketState } from './uws-wire.ts';
 import { type Relayed, relaying } from './websocket-behavior.ts';
+import { SpareResponse } from './websocket-opening.ts';
 
 /** The uWebSockets.js transport. */
 export class UwsTransport implements Transport {

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import type { PortHandler } from '../../../compile/index.ts';
 import {
   type BodyReader,
@@ -10,30 +10,16 @@ import {
   statusLine,
   type Wire,
 } from '../../../http/index.ts';
-import { headerLines } from '../../../http1/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import { type Admission, printedAddress } from '../admission.ts';
 import type { HeadScan } from '../head-scan.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { guarded, type Heartbeat, type HttpDate, type StreamOwner } from '../transport.ts';
-import { type HeadLines, writeHeaders } from './head-lines.ts';
-import type { SpareResponse } from './spare-response.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
-import type { Relay, Relayed } from './websocket-behavior.ts';
+import type { Relay } from './websocket-behavior.ts';
+import { type Handshake, openWebSocket, type SpareResponse } from './websocket-opening.ts';
 
 const NO_HEADERS: readonly string[] = [];
-
-/** The headers that uWebSockets.js adds to the head of a handshake; used to compute its length. */
-const HANDSHAKE: readonly string[] = [
-  'Upgrade',
-  'websocket',
-  'Connection',
-  'Upgrade',
-  'Sec-WebSocket-Accept',
-  '0123456789012345678901234567',
-  'Date',
-  'Thu, 01 Jan 1970 00:00:00 GMT',
-];
 
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
@@ -62,12 +48,6 @@ export interface UwsPort {
   readonly socket: SocketState;
   /** Set if the request asks for a WebSocket. */
   readonly handshake?: Handshake;
-}
-
-/** The values that uWebSockets.js needs to accept a WebSocket handshake. */
-export interface Handshake {
-  readonly key: string;
-  readonly context: us_socket_context_t;
 }
 
 /** One request on uWebSockets.js and its response. */
@@ -177,43 +157,19 @@ export class UwsWire implements Wire, StreamOwner {
 
   tunnel(_protocol: string, peer: Duplex): void {
     this.detach();
-    void this.#openWebSocket(peer).catch((error: unknown) => {
-      peer.destroy();
-      this.x.fail(error);
-    });
-  }
-
-  /** Loads the relay's library for the first WebSocket, because most gateways have none. */
-  async #openWebSocket(peer: Duplex): Promise<void> {
     const { x } = this;
-    const [spare, { WebSocketRelay }] = await Promise.all([
-      this.#socket.spare.get(),
-      import('./websocket-relay.ts'),
-    ]);
-    // The client may have left meanwhile.
-    const handshake = this.#isFinished ? undefined : this.#handshake;
-    if (!handshake) return void peer.destroy();
-    const relay = new WebSocketRelay(peer, {
-      wrote: (bytes) => x.wrote(bytes),
+    const opening = openWebSocket(peer, {
+      x,
+      res: this.#res,
+      spare: this.#socket.spare,
+      handshake: () => (this.#isFinished ? undefined : this.#handshake),
+      writeHeaders: (headers) => writeHeaders(this.#res, headers),
       ended: () => this.finished(),
-      fail: (error) => x.writeLog(`a WebSocket could not be relayed: ${String(error)}`),
     });
-    const protocol = this.#writeHandshake();
-    spare.cork(() => this.#res.upgrade<Relayed>({ relay }, handshake.key, protocol, '', handshake.context));
-  }
-
-  /** Writes the head of the handshake without the headers that uWebSockets.js adds; returns the subprotocol. */
-  #writeHandshake(): string {
-    const { response } = this.x;
-    const protocol = response.header('sec-websocket-protocol') ?? '';
-    for (const name of ['accept', 'protocol', 'extensions']) response.removeHeader(`sec-websocket-${name}`);
-    const chosen = protocol === '' ? [] : ['Sec-WebSocket-Protocol', protocol];
-    response.sentText = `HTTP/1.1 101 Switching Protocols\r\n${headerLines([...(response.headers ?? []), ...HANDSHAKE, ...chosen])}\r\n`;
-    this.#res.cork(() => {
-      this.#res.writeStatus('101 Switching Protocols');
-      if (response.headers) writeHeaders(this.#res, response.headers);
+    void opening.catch((error: unknown) => {
+      peer.destroy();
+      x.fail(error);
     });
-    return protocol;
   }
 
   write(body: string | Uint8Array): void {
@@ -420,4 +376,63 @@ export class UwsWire implements Wire, StreamOwner {
     this.x.leave();
     this.finished();
   }
+}
+
+/** Limits of the cached lines, because types and server tokens may contain parts of requests. */
+const MAX_TYPES = 64;
+const MAX_TOKENS = 16;
+
+/** The first header lines of a response as one header: its name, and everything after it. */
+interface HeadLine {
+  readonly name: string | undefined;
+  readonly value: string;
+}
+
+const NO_LINE: HeadLine = { name: undefined, value: '' };
+
+/**
+ * Caches the first header lines of responses, combined into the value of one header. uWebSockets.js writes values
+ * unchanged, so that both lines take one native call instead of two.
+ */
+export class HeadLines {
+  readonly #lines = new Map<string, Map<string, HeadLine>>();
+
+  /** Returns `Server` and `Content-Type` as one header. An empty type or token sends no such header. */
+  serverAnd(contentType: string, serverToken: string): HeadLine {
+    let ofToken = this.#lines.get(serverToken);
+    if (!ofToken) {
+      ofToken = new Map();
+      if (this.#lines.size < MAX_TOKENS) this.#lines.set(serverToken, ofToken);
+    }
+    let line = ofToken.get(contentType);
+    if (line === undefined) {
+      line = joined(contentType, serverToken);
+      if (ofToken.size < MAX_TYPES) ofToken.set(contentType, line);
+    }
+    return line;
+  }
+}
+
+function joined(contentType: string, serverToken: string): HeadLine {
+  if (serverToken === '')
+    return { name: contentType === '' ? undefined : 'Content-Type', value: contentType };
+  const type = contentType === '' ? '' : `\r\nContent-Type: ${contentType}`;
+  return { name: 'Server', value: serverToken + type };
+}
+
+/**
+ * Writes `first`, then the headers (name, value, …) except `Date`: uWebSockets.js sends its own. They form the value of
+ * one header, because a native call takes longer than joining the texts.
+ */
+function writeHeaders(res: HttpResponse, headers: readonly string[], first = NO_LINE): void {
+  let { name, value } = first;
+  for (let index = 0; index < headers.length; index += 2) {
+    const next = headers[index] as string;
+    if (next.length === 4 && next.toLowerCase() === 'date') continue;
+    if (name === undefined) {
+      name = next;
+      value = headers[index + 1] as string;
+    } else value += `\r\n${next}: ${headers[index + 1] as string}`;
+  }
+  if (name !== undefined) res.writeHeader(name, value);
 }
