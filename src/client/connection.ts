@@ -5,7 +5,7 @@ import { closedEarly, type Stage, systemFault, timedOut, type UpstreamFault } fr
 import type { BodyFraming, Caller, ResponseReader, Switch } from './response-reader.ts';
 import { type Inlet, SilenceTimer } from './socket-input.ts';
 
-/** Keeps connections between requests. */
+/** The owner of connections, which keeps them between requests. */
 export interface ConnectionOwner {
   /** The response is complete and the peer leaves the connection open. */
   idle(connection: Connection): void;
@@ -170,7 +170,7 @@ export class Connection implements Carrier {
 
   readonly #receive = (bytes: Buffer): void => {
     const { caller } = this.#reader;
-    // Bytes outside of any response: they would be taken for a part of the next one.
+    // Bytes outside of any response would be taken for a part of the next one.
     if (!caller) return this.destroy();
     this.bytesReceived += bytes.length;
     try {

@@ -15,8 +15,8 @@ import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 const STAGE = 'while SSL handshaking to upstream';
 
 /**
- * `proxy_ssl_verify`: checks that the peer's certificate has a chain to a trusted one, that the chain is not too long, and that
- * the name matches.
+ * Checks that the peer's certificate has a chain to a trusted one, that the chain is not too long, and that the name
+ * matches (`proxy_ssl_verify`).
  */
 function checkPeerCertificate(
   socket: TLSSocket,
@@ -42,7 +42,7 @@ export interface ConnectorSettings {
   readonly localPort?: number;
   readonly tcpKeepalive: boolean;
   readonly tls?: TlsSettings;
-  /** What the peer is told in the TLS handshake that it will be spoken to in; default: HTTP/1.1. */
+  /** The protocol that the TLS handshake announces (ALPN); default: HTTP/1.1. */
   readonly protocol?: 'h2';
 }
 
@@ -63,20 +63,20 @@ export interface TlsSettings {
   readonly reuseSessions: boolean;
 }
 
-/** What a connection is opened to. */
+/** The destination of a connection. */
 export interface Destination {
   /** `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`. */
   readonly address: string;
   readonly timeoutMs: number;
   /** The name that the peer's certificate must have (`proxy_ssl_name`); used with TLS only. */
   readonly name: string;
-  /** Whether the name is sent in the handshake (`proxy_ssl_server_name`). */
+  /** True if the name is sent in the handshake (`proxy_ssl_server_name`). */
   readonly sendsName: boolean;
 }
 
-/** Called with the outcome of an attempt to connect; one of the two, once. */
+/** The two outcomes of an attempt to connect; exactly one is called, once. */
 export interface DialCallbacks {
-  /** `inlet`: what takes the bytes that the socket receives; without it, they are read from the socket. */
+  /** `inlet` receives the bytes of the socket; without it, they are read from the socket. */
   opened(socket: Socket, inlet: Inlet | undefined): void;
   refused(fault: UpstreamFault): void;
 }
@@ -88,14 +88,14 @@ const WAITING_BYTES = 65_536;
 const WAITING_TLS_BYTES = 16_384;
 const KEEPALIVE_DELAY_MS = 60_000;
 
-/** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured; TLS sessions are resumed. */
+/** Opens connections to the peers of one group over TCP or Unix sockets, with TLS if configured. Resumes TLS sessions. */
 export class Connector {
   readonly settings: ConnectorSettings;
   readonly #buffer: Buffer | undefined;
   readonly #sessions: LRUCache<string, Buffer> | undefined;
   #context: SecureContext | undefined = undefined;
 
-  /** `buffer` is read into (see `readBuffer`); without it, sockets are read as any stream. */
+  /** Sockets are read into `buffer` (see `readBuffer`); without it, they are read as any stream. */
   constructor(settings: ConnectorSettings, buffer?: Buffer) {
     const { tls } = settings;
     this.settings = settings;
@@ -104,7 +104,7 @@ export class Connector {
     this.#sessions = tls?.reuseSessions && !tls.verify ? new LRUCache({ max: MOST_SESSIONS }) : undefined;
   }
 
-  /** Opens a connection; gives a function that cancels the attempt. After that, `dialled` is not called. */
+  /** Opens a connection. Returns a function that cancels the attempt; after that, `dialled` is not called. */
   open(to: Destination, dialled: DialCallbacks): () => void {
     const { tls } = this.settings;
     const attempt = new Attempt(to, dialled, tls);
@@ -169,7 +169,7 @@ function isHostName(name: string): boolean {
   return isIP(name) === 0 && !name.startsWith('[');
 }
 
-/** What sockets take for their streams; Node's types do not say so. */
+/** Options of sockets that are missing in Node's types. */
 interface StreamOptions {
   readonly highWaterMark: number;
 }

@@ -3,7 +3,7 @@ import { systemReason } from '../system/index.ts';
 /** The kind of a fault, in the words of `proxy_next_upstream`. */
 type FaultKind = 'error' | 'timeout' | 'invalid_header';
 
-/** What a connection was doing when a fault occurred, in nginx's words. */
+/** The stage of a connection at which a fault occurred, in nginx's words. */
 export type Stage =
   | 'connecting to upstream'
   | 'SSL handshaking to upstream'
@@ -11,7 +11,7 @@ export type Stage =
   | 'reading response header from upstream'
   | 'reading upstream';
 
-/** Why a peer gave no complete response. The message is nginx's and goes to the error log only. */
+/** The reason why a peer gave no complete response. The message is nginx's and goes to the error log only. */
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   /** The peer has not begun with the request, so it may be sent again whatever its method is (RFC 9113, 8.7). */
@@ -35,7 +35,7 @@ export class UnprocessedFault extends UpstreamFault {
   }
 }
 
-/** Gives the fault of a response that violates HTTP; its connection is not used again. */
+/** Returns the fault of a response that violates HTTP; its connection is not used again. */
 export function invalidResponse(
   message: string,
   stage: Stage = 'reading response header from upstream',
@@ -43,7 +43,7 @@ export function invalidResponse(
   return new UpstreamFault('invalid_header', `${message} while ${stage}`);
 }
 
-/** Gives nginx's message for a timeout. */
+/** Returns the fault of a timeout, with nginx's message. */
 export function timedOut(stage: Stage): UpstreamFault {
   return new UpstreamFault('timeout', `upstream timed out (110: Connection timed out) while ${stage}`);
 }
@@ -63,7 +63,7 @@ export class LocalFault extends UpstreamFault {
   }
 }
 
-/** Gives the fault for an error of the operating system. */
+/** Returns the fault for an error of the operating system. */
 export function systemFault(
   error: NodeJS.ErrnoException & { address?: string; port?: number },
   stage: Stage,
@@ -79,7 +79,7 @@ export function systemFault(
   return new UpstreamFault('error', `${call} failed (${systemReason(error)}) while ${stage}`, level);
 }
 
-/** What happens to connections when peers and networks fail; everything else is a fault of this machine (ngx_event_connect_peer). */
+/** Errors of failing peers and networks; all others are faults of this machine (nginx ngx_event_connect_peer). */
 const USUAL: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EAGAIN',
@@ -90,7 +90,7 @@ const USUAL: ReadonlySet<string> = new Set([
   'EHOSTUNREACH',
 ]);
 
-/** Gives the fault of a peer that closed the connection before its response was complete. */
+/** Returns the fault of a peer that closed the connection before its response was complete. */
 export function closedEarly(stage: Stage): UpstreamFault {
   return new UpstreamFault('error', `upstream prematurely closed connection while ${stage}`);
 }

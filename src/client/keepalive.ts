@@ -11,7 +11,8 @@ import type { ResponseReader } from './response-reader.ts';
 const DEFAULT_IDLE = 32;
 
 /**
- * The connections of one group. Idle ones are kept for later requests; if there are too many, the least recently used is closed.
+ * The connections of one group. Idle ones are kept for later requests; if there are too many, the least recently used
+ * one is closed.
  */
 export class Connections implements Carriers, ConnectionOwner {
   readonly #connector: Connector;
@@ -21,7 +22,7 @@ export class Connections implements Carriers, ConnectionOwner {
   readonly #kept: Connection[] = [];
   #closed = false;
 
-  /** `reader` makes what reads the responses on one connection. */
+  /** `reader` creates the reader of responses for one connection. */
   constructor(
     connector: Connector,
     keepalive: KeepaliveConfig,
@@ -69,7 +70,7 @@ export class Connections implements Carriers, ConnectionOwner {
     if (at >= 0) this.#kept.splice(at, 1);
   }
 
-  /** Closes idle connections; those that carry a request are closed after it. */
+  /** Closes idle connections. A connection with a request is closed after it. */
   close(): void {
     this.#closed = true;
     for (const connection of this.#kept.splice(0)) connection.destroy();

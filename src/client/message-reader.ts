@@ -10,7 +10,7 @@ const EMPTY = Buffer.alloc(0);
 /** Parses the complete head of a response (`text` in latin1). Throws an `UpstreamFault`. */
 type HeadParser = (text: string, caller: Caller) => ResponseHead;
 
-/** Reads responses that begin with a head like that of HTTP/1, which tells where the body ends. */
+/** Reads responses that begin with a head as in HTTP/1, which determines the end of the body. */
 export class MessageReader implements ResponseReader {
   caller: Caller | undefined = undefined;
   hasHead = false;
@@ -75,7 +75,7 @@ export class MessageReader implements ResponseReader {
     return outcome;
   }
 
-  /** Of the interim responses only a 103 is of use (nginx); a 101 that was asked for ends HTTP on this connection. */
+  /** Only a 103 is passed on (nginx). A 101 that the request asked for ends HTTP on this connection. */
   #readInterim(head: ResponseHead, rest: Buffer): 'complete' | Switch | undefined {
     if (head.status !== 101) {
       if (++this.#interims > MAX_INTERIM_RESPONSES)
@@ -108,15 +108,15 @@ export interface BodyReader {
   /** The body violates its framing, so its end is unknown. */
   readonly broken: boolean;
   /**
-   * Passes the bytes of the body in `bytes`, starting at `from`, to `give`, and gives the index behind them. Bytes behind the
-   * body are not read.
+   * Passes the bytes of the body in `bytes`, starting at `from`, to `give`, and returns the index after them. Bytes after
+   * the body are not read.
    */
   read(bytes: Buffer, from: number, give: (piece: Buffer) => void): number;
   /** Trailer fields: name, value … */
   readonly trailers: readonly string[] | undefined;
 }
 
-/** Gives the reader for the body that belongs to a head. */
+/** Returns the reader for the body of a response with this head. */
 export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
   if (bodyBytes === CHUNKED) return new ChunkReader(UPSTREAM_CHUNKS);
   return bodyBytes === NO_LENGTH ? new CloseReader() : new LengthReader(bodyBytes);

@@ -21,9 +21,9 @@ export interface ResponseHead {
   readonly headers: readonly string[];
   /** All bytes are printable ASCII, blanks or line ends: every value may be sent on as it is. */
   readonly isPlain: boolean;
-  /** Size of the body, or `CHUNKED`, or `NO_LENGTH`: the body ends with the connection. */
+  /** Size of the body in bytes, or `CHUNKED`, or `NO_LENGTH` if the body ends with the connection. */
   readonly bodyBytes: number;
-  /** The value of `Content-Length`, even if there is no body (HEAD); -1: none. */
+  /** The value of `Content-Length`, even if there is no body (HEAD); -1 without one. */
   readonly announcedBytes: number;
   /** The peer keeps the connection open. */
   readonly keepsAlive: boolean;
@@ -31,7 +31,7 @@ export interface ResponseHead {
   readonly mayHaveTrailers?: boolean;
 }
 
-/** The protocol that a 101 changes to; '' if it names none, or several. */
+/** Returns the protocol that a 101 changes to; '' if it does not name exactly one. */
 export function upgradeOf({ headers }: Pick<ResponseHead, 'headers'>): string {
   const named = headers.filter(
     (_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === 'upgrade',
@@ -39,7 +39,7 @@ export function upgradeOf({ headers }: Pick<ResponseHead, 'headers'>): string {
   return named.length === 1 ? (named[0] as string) : '';
 }
 
-/** Parses a complete head (`text` in latin1). Throws an `UpstreamFault` for whatever two parsers could read differently. */
+/** Parses a complete head (`text` in latin1). Throws an `UpstreamFault` if two parsers could read it differently. */
 export function readHead(text: string, { method }: { readonly method: string }): ResponseHead {
   const lineEnd = text.indexOf('\n');
   const line = readStatusLine(lineOf(text, 0, lineEnd));
@@ -68,8 +68,8 @@ export function readHead(text: string, { method }: { readonly method: string }):
 const untilEnd = (bytes: number): number => (bytes === CHUNKED ? NO_LENGTH : bytes);
 
 /**
- * Parses the head of a CGI response (RFC 3875, 6): header lines alone, of which `Status` tells the status. Without it, the
- * status is 302 if there is a `Location`, and 200 if not.
+ * Parses the head of a CGI response (RFC 3875, 6). It has no status line; the header `Status` gives the status. Without
+ * it, the status is 302 if there is a `Location`, otherwise 200.
  */
 export function readCgiHead(text: string, { method }: { readonly method: string }): ResponseHead {
   const isPlain = !NOT_PLAIN.test(text);
@@ -90,7 +90,7 @@ export function readCgiHead(text: string, { method }: { readonly method: string 
   };
 }
 
-/** Parses the head of a response that may have a status line or not, as uwsgi and SCGI allow. */
+/** Parses the head of a response with or without a status line, as uwsgi and SCGI allow. */
 export function readCgiOrHttpHead(text: string, caller: { readonly method: string }): ResponseHead {
   const isHttp = readStatusLine(lineOf(text, 0, text.indexOf('\n'))) !== undefined;
   if (!isHttp) return readCgiHead(text, caller);
@@ -127,7 +127,7 @@ function decoded(text: string): string {
 const NOT_PLAIN = /[^\t\n\r\x20-\x7e]|\r(?!\n)/;
 const NOT_ASCII = /[\x80-\xff]/;
 
-/** Collects the header lines of one head, and what they say about the body and the connection. */
+/** Collects the header lines of one head, and what they determine about the body and the connection. */
 class HeaderReading implements LineReceiver {
   readonly takesBareNames = true;
   readonly headers: string[] = [];

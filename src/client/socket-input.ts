@@ -3,14 +3,14 @@ import type { OnReadOpts, Socket } from 'node:net';
 /** Bytes that are read from a connection at a time. */
 const READ_BYTES = 65_536;
 
-/** Makes the buffer that all connections of one worker are read into: what is received is copied before the next read. */
+/** Creates the buffer into which all connections of one worker are read: its bytes are copied before the next read. */
 export function readBuffer(): Buffer {
   return Buffer.allocUnsafeSlow(READ_BYTES);
 }
 
 /**
- * Takes what a socket receives. Without it, Node allocates 64 KB for each read, cuts them to what was received, and passes that
- * through the buffer of a stream.
+ * Receives the bytes of a socket. Without it, Node allocates 64 KB for each read, cuts them to the bytes received, and
+ * passes these through the buffer of a stream.
  */
 export class Inlet {
   readonly onread: OnReadOpts;
@@ -27,7 +27,7 @@ export class Inlet {
     };
   }
 
-  /** From now on, `receive` is called with what arrives. */
+  /** From now on, `receive` is called with the bytes that arrive. */
   open(receive: (bytes: Buffer) => void): void {
     this.#receive = (bytes) => {
       receive(bytes);
@@ -35,13 +35,13 @@ export class Inlet {
     };
   }
 
-  /** From now on, what arrives is read from the socket as from any stream. */
+  /** From now on, bytes are read from the socket as from any stream. */
   passTo(socket: Socket): void {
     this.#receive = (bytes) => socket.push(bytes);
   }
 }
 
-/** The timeout for a silent peer. One timer serves all waits of a connection: to start or end a wait only moves a deadline. */
+/** The timeout of a silent peer. One timer serves all waits of a connection: starting or ending one moves a deadline. */
 export class SilenceTimer {
   readonly #broken: () => void;
   #deadlineMs = Infinity;

@@ -7,7 +7,7 @@ import type { TlsSettings } from './connector.ts';
 export interface LoadedFile {
   readonly path: string;
   readonly text: string;
-  /** The name depends on the request: nothing was read, and `path` is what the directive says. */
+  /** Set if the name depends on the request: the file was not read, and `path` is the text of the directive. */
   readonly named?: NamedFile;
 }
 
@@ -35,7 +35,7 @@ export interface TlsConfig {
 
 const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
-/** Gives the settings of connections for the directives of a location. */
+/** Returns the settings of connections for the directives of a location. */
 export function tlsSettings(config: TlsConfig): TlsSettings {
   const command = new Map(config.sslConfCommands?.map(([name, value, file]) => [name, file?.text ?? value]));
   const certificate = command.get('Certificate');
@@ -58,7 +58,7 @@ export function tlsSettings(config: TlsConfig): TlsSettings {
   };
 }
 
-/** The passphrases of `proxy_ssl_password_file`, one on each line. */
+/** Returns the passphrases of `proxy_ssl_password_file`, one on each line. */
 export function passphrasesIn(file: LoadedFile | undefined): readonly string[] {
   return file?.text.split('\n').filter(Boolean) ?? [];
 }

@@ -79,7 +79,7 @@ export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
-/** Gives a value as Node.js takes it: it sends the low byte of each character. */
+/** Returns a value in the form that Node.js needs: it sends the low byte of each character. */
 export function byteText(value: string): string {
   return BEYOND_ASCII.test(value) ? Buffer.from(value).toString('latin1') : value;
 }

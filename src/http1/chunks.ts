@@ -9,7 +9,7 @@ interface ChunkRules {
   /** Longest trailer, all lines together. */
   readonly trailerBytes: number;
   readonly trailerLine: RegExp;
-  /** Whether to keep the trailer fields. */
+  /** True if the trailer fields are kept. */
   readonly keepsTrailers: boolean;
 }
 

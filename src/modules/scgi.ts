@@ -63,7 +63,7 @@ export const directives: Rows<ScgiConfig> = {
   }),
 };
 
-/** Compiles what SCGI brings along for a `scgi_pass`. */
+/** Compiles the SCGI protocol of a `scgi_pass`. */
 export function compileScgi(
   pass: PassAddress,
   config: ScgiConfig,

@@ -34,7 +34,7 @@ export interface UwsgiConfig extends ForwardingConfig, TlsConfig {
   /** The numbers that tell the server how to serve a request; 0, 0: as a WSGI application. */
   readonly modifier1: number;
   readonly modifier2: number;
-  /** What follows the parameters. */
+  /** A text that follows the parameters. */
   readonly string: string;
 }
 
@@ -97,7 +97,7 @@ export const directives: Rows<UwsgiConfig> = {
   ...tlsDirectives('uwsgi', { ssl_name: 'the host in "uwsgi_pass"' }),
 };
 
-/** Compiles what uwsgi brings along for a `uwsgi_pass`. */
+/** Compiles the uwsgi protocol of a `uwsgi_pass`. */
 export function compileUwsgi(
   pass: PassAddress,
   config: UwsgiConfig,
@@ -130,7 +130,7 @@ function compileHead(config: UwsgiConfig, isForCache: boolean, build: Build): He
   };
 }
 
-/** A text behind its length, which has two bytes. */
+/** Returns a text after its length, which has two bytes. */
 function sized(text: string): readonly [Buffer, Buffer] {
   const bytes = Buffer.from(text);
   return [Buffer.from([bytes.length & 0xff, (bytes.length >> 8) & 0xff]), bytes];

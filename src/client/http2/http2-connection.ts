@@ -13,21 +13,21 @@ import { SilenceTimer } from '../socket-input.ts';
 import { RequestStream, type StreamOwner } from './request-stream.ts';
 import { connectionFault, errorName } from './stream-head.ts';
 
-/** Streams of one connection at most, whatever its peer allows: they share its congestion window and its losses. */
+/** Most streams of one connection, whatever its peer allows: they share its congestion window and its losses. */
 const MOST_STREAMS = 250;
-/** Bytes of one response that wait for a slow client at most. */
+/** Most bytes of one response that wait for a slow client. */
 const STREAM_WINDOW_BYTES = 262_144;
 /** Node acknowledges what a connection receives at once, so this holds nothing in memory. */
 const CONNECTION_WINDOW_BYTES = 4_194_304;
 /** No `proxy_buffer_size` allows more; Node refuses larger heads before it keeps them. */
 const MOST_HEAD_BYTES = 1_048_576;
 const MOST_FIELDS = 1_000;
-/** What is kept per stream is bounded already. */
+/** The memory of each stream is bounded already. */
 const SESSION_MEGABYTES = 1_000;
-/** How long a connection that is closed may take for it: a peer that does not read would keep it open for good. */
+/** Longest time to close a connection: a peer that does not read would keep it open forever. */
 const CLOSE_MS = 1_000;
 
-/** Gives fields as Node takes them. Of those that may occur once only the first is sent: two parsers could choose two. */
+/** Returns fields in Node's form. Of fields that may occur only once the first is sent: two parsers could differ. */
 function outgoing(fields: readonly string[]): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = Object.create(null) as OutgoingHttpHeaders;
   for (let index = 0; index < fields.length; index += 2) {
@@ -99,7 +99,7 @@ export class Http2Connection implements StreamOwner {
     session.on('close', () => this.#end());
   }
 
-  /** How many streams the peer allows. */
+  /** The number of streams that the peer allows. */
   get mostStreams(): number {
     return this.#mostStreams;
   }
@@ -108,12 +108,12 @@ export class Http2Connection implements StreamOwner {
     return this.#streams.size === 0;
   }
 
-  /** Whether another request may begin. */
+  /** True if another request may begin. */
   get hasRoom(): boolean {
     return this.#streams.size < this.#mostStreams && !this.isWorn;
   }
 
-  /** It takes no further requests: it ends with those that it has. */
+  /** Accepts no further requests, and ends after its last one. */
   get isWorn(): boolean {
     const { requests, timeMs } = this.#keeper.keepalive;
     const { closed, destroyed } = this.#session;
@@ -121,7 +121,7 @@ export class Http2Connection implements StreamOwner {
     return this.#requests >= requests || performance.now() - this.#openedMs >= timeMs;
   }
 
-  /** Takes the place of one stream. To be called if there is room. */
+  /** Reserves room for one stream. Must be called only if there is room. */
   stream(): RequestStream {
     const stream = new RequestStream(this, this.isIdle && this.#requests > 0);
     this.#streams.add(stream);
@@ -143,7 +143,7 @@ export class Http2Connection implements StreamOwner {
     this.#isRetired = true;
   }
 
-  /** Closes the connection if it is not used for this long, or if the peer does not tell its settings within it. */
+  /** Closes the connection if it is not used for this long, or if the peer has not sent its settings by then. */
   waitIdle(timeoutMs: number): void {
     this.#idle.expect(timeoutMs);
   }

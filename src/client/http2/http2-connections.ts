@@ -7,10 +7,10 @@ import { type ConnectionKeeper, Http2Connection } from './http2-connection.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
-/** Requests that wait for one connection at most, until its peer has told how many it takes. */
+/** Most requests that wait for one connection until its peer has announced how many it accepts. */
 const MOST_WAITING = 100;
 
-/** What is being connected to. */
+/** The destination of a connection that is being opened. */
 interface Course {
   readonly peer: Peer;
   readonly name: string;
@@ -35,16 +35,17 @@ function keyOf(address: string, name: string): string {
 }
 
 /**
- * The connections of one group whose peers speak HTTP/2. Requests share them, as many as the peer allows; a further connection is
- * opened when they are full. Idle ones are kept for later requests; if there are too many, the least recently used is closed.
+ * The connections of one group whose peers speak HTTP/2. Requests share a connection, as many as the peer allows; another
+ * one is opened when all are full. Idle ones are kept for later requests; if there are too many, the least recently used
+ * one is closed.
  */
 export class Http2Connections implements Carriers, ConnectionKeeper {
   readonly keepalive: KeepaliveConfig;
   readonly #connector: Connector;
   readonly #most: number;
-  /** Those that are ready, by peer and name. */
+  /** Connections that are ready, by peer and name. */
   readonly #ready = new Map<string, Http2Connection[]>();
-  /** Those without a request; the one that became so last is the last. */
+  /** Connections without a request, in the order in which they became idle. */
   readonly #idle = new Set<Http2Connection>();
   readonly #openings = new Set<Opening>();
   #closed = false;
@@ -61,7 +62,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
 
   take({ address }: Peer, name: string): Carrier | undefined {
     const free = this.#ready.get(keyOf(address, name))?.filter(({ hasRoom }) => hasRoom);
-    // Those in use come first, so that idle ones may be closed.
+    // Connections in use come first, so that idle ones may be closed.
     const chosen = free?.find(({ isIdle }) => !isIdle) ?? free?.at(-1);
     return chosen && this.#streamOf(chosen);
   }
@@ -86,7 +87,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     opening.cancel();
   }
 
-  /** Gives an opening with a place for one more. */
+  /** Returns an opening with room for another request. */
   #openingOf(course: Course): Opening {
     const { address } = course.peer;
     const [known] = this.#ready.get(keyOf(address, course.name)) ?? [];
@@ -117,7 +118,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     return opening;
   }
 
-  /** The peer has to tell its settings within what is left of the time for connecting. */
+  /** The peer has to send its settings within the rest of the time for connecting. */
   #greet(opening: Opening, socket: Socket, endsMs: number): void {
     const connection = new Http2Connection(socket, opening, this);
     opening.connection = connection;

@@ -32,13 +32,13 @@ const READING = 'reading response header from upstream';
 
 /** The connection that a stream belongs to. */
 export interface StreamOwner {
-  /** Begins a stream. Throws if the connection takes none any more. */
+  /** Begins a stream. Throws if the connection accepts no more streams. */
   request(fields: readonly string[], endsHere: boolean): ClientHttp2Stream;
   /** The stream is over, and another request may take its place. */
   released(stream: RequestStream): void;
-  /** The peer was silent for too long: further requests had better take another connection. */
+  /** Called when the peer was silent for too long: later requests use another connection. */
   suspect(): void;
-  /** Why the connection has ended; `undefined`: it has not. */
+  /** The reason why the connection has ended; `undefined` if it has not. */
   readonly broken: ((stage: Stage) => UpstreamFault) | undefined;
 }
 
@@ -56,7 +56,7 @@ export class RequestStream implements Carrier {
   #interims = 0;
   #trailers: readonly string[] | undefined = undefined;
   #isRefused = false;
-  /** The response has ended, but before its last byte. */
+  /** True if the response has ended before its last byte. */
   #isCut: boolean | undefined = undefined;
   #error: (Error & { readonly code?: string }) | undefined = undefined;
 
@@ -73,7 +73,7 @@ export class RequestStream implements Carrier {
     return this.#owner.broken !== undefined || this.#connectionError !== undefined;
   }
 
-  /** What ended the stream together with its connection. */
+  /** The fault that ended the connection, and the stream with it. */
   get #connectionError(): Error | undefined {
     return this.#error?.code === 'ERR_HTTP2_STREAM_ERROR' ? undefined : this.#error;
   }
@@ -96,8 +96,8 @@ export class RequestStream implements Carrier {
   }
 
   /**
-   * Node ends the readable side of a stream that its peer resets without an error, too. It is closed by then, while one whose
-   * response is whole is not.
+   * Node also ends the readable side of a stream that its peer resets without an error. Such a stream is closed by then;
+   * one whose response is complete is not.
    */
   #watchEnd(stream: ClientHttp2Stream): void {
     const push = stream.push.bind(stream);
@@ -182,9 +182,9 @@ export class RequestStream implements Carrier {
   }
 
   /**
-   * Resets the stream. Node.js ends a stream before it resets it, which `_final` prevents: the peer would take an incomplete body
-   * for a complete one. The code is never NO_ERROR: Node.js delays such a reset until all pending data has been sent, and a
-   * stream that is destroyed before that stays in nghttp2, which asks it for data in an endless loop.
+   * Resets the stream. Node.js ends a stream before it resets it, which `_final` prevents: the peer would take an
+   * incomplete body for a complete one. The code is never NO_ERROR: Node.js delays such a reset until all pending data
+   * has been sent, and nghttp2 asks a stream that is destroyed before that for data in an endless loop.
    */
   #reset(stream: ClientHttp2Stream): void {
     stream._final = (done) => done();
@@ -238,7 +238,7 @@ export class RequestStream implements Carrier {
     caller.drained();
   }
 
-  /** The event `close` tells why a response is not whole, but after a reset without an error it waits for the body to be sent. */
+  /** The event `close` has the reason, but after a reset without an error it comes only when the body has been sent. */
   #ended(): void {
     const stream = this.#stream as ClientHttp2Stream;
     const isReset = (stream.rstCode ?? NGHTTP2_NO_ERROR) !== NGHTTP2_NO_ERROR;
@@ -261,7 +261,7 @@ export class RequestStream implements Carrier {
     this.#abandon(timedOut(this.#stage()));
   }
 
-  /** Tells the caller why there is no response, and the peer that it is not needed. */
+  /** Reports to the caller why there is no response, and to the peer that none is needed. */
   #abandon(fault: UpstreamFault): void {
     const caller = this.#caller;
     this.destroy();

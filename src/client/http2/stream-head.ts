@@ -11,7 +11,7 @@ type FieldBlock = readonly string[];
 const NOT_PLAIN = /[^\t\x20-\x7e]/;
 const LENGTH = /^\d{1,15}$/;
 
-/** Gives the head of a response from its header fields. `isBare`: no body follows. Throws an `UpstreamFault`. */
+/** Returns the head of a response from its header fields. `isBare`: no body follows. Throws an `UpstreamFault`. */
 export function readStreamHead(
   block: FieldBlock,
   { method, isBare }: { readonly method: string; readonly isBare: boolean },
@@ -25,7 +25,7 @@ export function readStreamHead(
     reason: statusLine(status).slice(4),
     headers,
     isPlain: headers.every((text) => !NOT_PLAIN.test(text)),
-    // A body without a length may have trailers behind it, as a chunked one.
+    // A body without a length may have trailers after it, like a chunked one.
     bodyBytes: hasNone ? 0 : length < 0 ? CHUNKED : length,
     announcedBytes: isBare ? Math.max(length, 0) : length,
     keepsAlive: true,
@@ -33,7 +33,7 @@ export function readStreamHead(
   };
 }
 
-/** Gives the fields of a block without its pseudo-headers; values that are UTF-8 are decoded. */
+/** Returns the fields of a block without its pseudo-headers; values that are UTF-8 are decoded. */
 export function readFields(block: FieldBlock): readonly string[] {
   const fields: string[] = [];
   for (let index = 0; index < block.length; index += 2) {
@@ -49,7 +49,7 @@ function decoded(text: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : text;
 }
 
-/** Gives the size of a block, as its lines would take in HTTP/1. Throws an `UpstreamFault` if that is too much. */
+/** Returns the size of a block, as if it were the lines of HTTP/1. Throws an `UpstreamFault` if it is too large. */
 export function measured(block: FieldBlock, mostBytes: number, stage: Stage): number {
   let bytes = 0;
   for (const text of block) bytes += text.length + 2;
@@ -65,7 +65,7 @@ function lengthOf(headers: readonly string[]): number {
   return at >= 0 && LENGTH.test(value) ? Number(value) : -1;
 }
 
-/** Gives the fault for an error that ends a connection: one of the operating system, or of nghttp2. */
+/** Returns the fault for an error of the operating system or of nghttp2 that ends a connection. */
 export function connectionFault(error: Error & { readonly code?: string }, stage: Stage): UpstreamFault {
   if (error.code?.startsWith('ERR_') !== true) return systemFault(error, stage);
   return new UpstreamFault('error', `upstream violated HTTP/2: ${error.message} while ${stage}`);
