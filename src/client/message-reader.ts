@@ -117,7 +117,7 @@ export interface BodyReader {
 }
 
 /** Returns the reader for the body of a response with this head. */
-export function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
+function bodyReaderOf({ bodyBytes }: ResponseHead): BodyReader {
   if (bodyBytes === CHUNKED) return new ChunkReader(UPSTREAM_CHUNKS);
   return bodyBytes === NO_LENGTH ? new CloseReader() : new LengthReader(bodyBytes);
 }

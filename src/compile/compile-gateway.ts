@@ -1,23 +1,31 @@
-import type { AnyModule, GatewayView, ListenAddress, WorkerScope } from '../contract/index.ts';
-import type { ResponseRules, Exchange, LogStep, PortFacts } from '../http/index.ts';
+import {
+  type AnyModule,
+  type GatewayView,
+  type ListenAddress,
+  type PairPaths,
+  TICKET_KEY,
+  type WorkerScope,
+} from '../contract/index.ts';
+import type { Exchange, LogStep, NewConnection, PortFacts, ResponseRules } from '../http/index.ts';
 import {
   addressText,
+  canShakeHands,
   type GatewayPlan,
   type HeadLimits,
   type HeadRules,
   type Http2Rules,
   type PortPlan,
+  type TlsPlan,
 } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
 import type { CompileWatch, RequestNeeds } from './build.ts';
 import { Matchers } from './captures.ts';
+import { Turns } from './location.ts';
 import { compileRequestTail, ErrorLogs } from './logs.ts';
 import { respondingToFailures } from './phases.ts';
-import { type PortServing, type ServerContext, ServerHandler } from './server.ts';
-import { compilePortTls, type PortTls } from './port-tls.ts';
-import { makeView, serverLabel } from './view.ts';
 import { ServerNames, servingByName } from './server-names.ts';
-import { Turns } from './location.ts';
+import { type PortServing, type ServerContext, ServerHandler } from './server.ts';
+import { makeView, serverLabel } from './view.ts';
 
 /** A compiled port: everything a transport needs to serve it. `serve` never throws and never rejects. */
 export interface PortHandler extends PortServing {
@@ -163,4 +171,56 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
   return (
     !ssl && servers.length === 1 && !plan.servers[defaultServer]?.names.some(({ kind }) => kind === 'regex')
   );
+}
+
+/** The server whose certificate a client gets. */
+export interface TlsTarget {
+  readonly plan: TlsPlan;
+  /** True if the client asked for a name of that server. */
+  readonly namesServer: boolean;
+  /** True if that server speaks HTTP/2. */
+  readonly http2: boolean;
+  /** Returns the names of the pairs to read for this connection. Absent: the plan has all pairs. */
+  readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
+}
+
+/** The TLS settings of a port. */
+export interface PortTls {
+  /** Chooses the server; `serverName` is in lower case, '' if the client sent none. */
+  readonly choose: (serverName: string) => TlsTarget;
+  /** 48 bytes in base64, the same in every worker. */
+  readonly ticketKey: string;
+}
+
+/**
+ * Compiles the choice of a server by the name in the handshake. A server without a certificate uses that of the default
+ * server.
+ */
+function compilePortTls(
+  { servers, defaultServer, ssl, http2 }: PortPlan,
+  plan: GatewayPlan,
+  { handlers, worker }: { readonly handlers: readonly ServerHandler[]; readonly worker: WorkerScope },
+): PortTls | undefined {
+  const fallback = plan.servers[defaultServer]?.tls;
+  if (!ssl || !fallback) return undefined;
+  const speaksHttp2 = (index: number): boolean => http2?.servers.includes(index) ?? false;
+  const settingsOf = (index: number): Pick<TlsTarget, 'plan' | 'pairs'> => {
+    const own = plan.servers[index]?.tls;
+    const shown = canShakeHands(own) ? index : defaultServer;
+    return { plan: plan.servers[shown]?.tls ?? fallback, pairs: handlers[shown]?.pairs() };
+  };
+  const nameless: TlsTarget = {
+    ...settingsOf(defaultServer),
+    namesServer: false,
+    http2: speaksHttp2(defaultServer),
+  };
+  const names = new ServerNames<TlsTarget>(nameless);
+  for (const index of servers) {
+    const server = plan.servers[index];
+    const target: TlsTarget = { ...settingsOf(index), namesServer: true, http2: speaksHttp2(index) };
+    for (const name of server?.names ?? []) names.add(name, target);
+  }
+  const choose = (serverName: string): TlsTarget =>
+    serverName === '' ? nameless : names.find(serverName).server;
+  return { choose, ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '' };
 }

@@ -135,7 +135,7 @@ function paramOf(header: string): ParamName {
 }
 
 /** Returns the parameter that carries the `Range` of requests for pieces (`slice`). Programs may use its plain name. */
-export function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefined {
+function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefined {
   return params.find(({ name }) => /^(?:HTTP_)?RANGE$/i.test(name))?.value;
 }
 

@@ -227,7 +227,7 @@ export function compileKnownTarget<T extends Target>(
 }
 
 /** The address from which connections to an upstream are made (`proxy_bind`). */
-export interface LocalAddress {
+interface LocalAddress {
   readonly localAddress: string;
   readonly localPort?: number;
 }

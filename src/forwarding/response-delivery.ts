@@ -227,7 +227,7 @@ type Pass = (x: Exchange, accepted: AcceptedResponse) => BodyTaker;
  * Compiles `…_force_ranges` for responses that are not stored: the upstream sends the whole body, and the client gets
  * one range. A request for several ranges gets the whole body (nginx: single_range).
  */
-export function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
+function compileForcedRange(pass: Pass, build: ForwardingBuild): Pass {
   const { maxRanges } = build.core;
   const rangesOf = compileRanges({ maxRanges: maxRanges === 0 ? 0 : 1 }, build);
   return (x, accepted) => {

@@ -78,7 +78,7 @@ interface Source extends Omit<FileFault, 'fault'> {
 }
 
 /** Returns the faults of the files of `proxy_ssl_…`, in nginx's words. File names with variables are checked later. */
-export function tlsFaults(config: TlsConfig): readonly FileFault[] {
+function tlsFaults(config: TlsConfig): readonly FileFault[] {
   const { sslCertificate, sslCertificateKey, sslCrl, sslPasswordFile } = config;
   const passwords = passphrasesIn(sslPasswordFile);
   const faults: FileFault[] = [];

@@ -24,7 +24,7 @@ interface Settings {
 }
 
 /** `path keys_zone=name:size [levels=…] …` (nginx ngx_http_file_cache_set_slot). */
-export const cachePath: ArgReader<CachePlan> = readers.words(
+const cachePath: ArgReader<CachePlan> = readers.words(
   {
     syntax:
       'path [levels=levels] [use_temp_path=on|off] keys_zone=name:size [inactive=time] [max_size=size] [min_free=size] [manager_files=number] [manager_sleep=time] [manager_threshold=time] [loader_files=number] [loader_sleep=time] [loader_threshold=time]',
@@ -65,7 +65,7 @@ export const cachePath: ArgReader<CachePlan> = readers.words(
 const AT_ONCE = 'what is purged is removed at once';
 
 /** The parameters without effect: those of the purger of nginx's paid edition. */
-export const PURGER: Readonly<Record<string, string>> = {
+const PURGER: Readonly<Record<string, string>> = {
   'purger=': AT_ONCE,
   'purger_files=': AT_ONCE,
   'purger_sleep=': AT_ONCE,

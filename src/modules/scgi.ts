@@ -24,12 +24,12 @@ import {
 import { HttpFault } from '../http/index.ts';
 
 /** `scgi_*` of one location. */
-export interface ScgiConfig extends ForwardingConfig {
+interface ScgiConfig extends ForwardingConfig {
   readonly pass?: PassAddress;
   readonly params?: readonly ParamConfig[];
 }
 
-export const SCHEMES = { '': 'scgi', scgi: 'scgi' } as const;
+const SCHEMES = { '': 'scgi', scgi: 'scgi' } as const;
 
 const source = (name: string): string => `nginx ngx_http_scgi_module#${name}`;
 
@@ -55,7 +55,7 @@ const own = directivesFor<ScgiConfig>()({
 });
 
 /** nginx's SCGI module. */
-export const directives: Rows<ScgiConfig> = {
+const directives: Rows<ScgiConfig> = {
   ...own,
   ...forwardingDirectives('scgi', {
     hide_header: 'Status and X-Accel-*',
@@ -64,7 +64,7 @@ export const directives: Rows<ScgiConfig> = {
 };
 
 /** Compiles the SCGI protocol of a `scgi_pass`. */
-export function compileScgi(
+function compileScgi(
   pass: PassAddress,
   config: ScgiConfig,
   { provisioned, build }: { readonly provisioned: Provisioned; readonly build: Build },

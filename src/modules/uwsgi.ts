@@ -28,7 +28,7 @@ import {
 import { HttpFault } from '../http/index.ts';
 
 /** `uwsgi_*` of one location. */
-export interface UwsgiConfig extends ForwardingConfig, TlsConfig {
+interface UwsgiConfig extends ForwardingConfig, TlsConfig {
   readonly pass?: PassAddress;
   readonly params?: readonly ParamConfig[];
   /** The numbers that tell the server how to serve a request; 0, 0: as a WSGI application. */
@@ -39,7 +39,7 @@ export interface UwsgiConfig extends ForwardingConfig, TlsConfig {
 }
 
 /** The schemes of addresses; the second one is encrypted. */
-export const SCHEMES = { '': 'uwsgi', uwsgi: 'uwsgi', suwsgi: 'suwsgi' } as const;
+const SCHEMES = { '': 'uwsgi', uwsgi: 'uwsgi', suwsgi: 'suwsgi' } as const;
 
 const HSL = ['http', 'server', 'location'] as const;
 const source = (name: string): string => `nginx ngx_http_uwsgi_module#${name}`;
@@ -91,14 +91,14 @@ const own = directivesFor<UwsgiConfig>()({
 });
 
 /** nginx's uwsgi module. */
-export const directives: Rows<UwsgiConfig> = {
+const directives: Rows<UwsgiConfig> = {
   ...own,
   ...forwardingDirectives('uwsgi', { cache_key: '$scheme$host$request_uri' }),
   ...tlsDirectives('uwsgi', { ssl_name: 'the host in "uwsgi_pass"' }),
 };
 
 /** Compiles the uwsgi protocol of a `uwsgi_pass`. */
-export function compileUwsgi(
+function compileUwsgi(
   pass: PassAddress,
   config: UwsgiConfig,
   { provisioned, build }: { readonly provisioned: Provisioned; readonly build: Build },

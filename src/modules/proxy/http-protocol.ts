@@ -79,7 +79,7 @@ function compileSslName({ sslName }: ProxyConfig, build: Build): SslName {
  * no URI, that is the target the client sent, or the encoded `$uri` after a rewrite; otherwise the URI replaces the
  * location's prefix. No byte of it can end the request line.
  */
-export function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchange, pass: PassUri) => string {
+function compileRequestTarget({ kind, path }: LocationFacts): (x: Exchange, pass: PassUri) => string {
   const prefixLength = kind === 'prefix' || kind === 'exact' ? path.length : 0;
   return (x, { uri, isEvaluated }) => {
     if (isEvaluated && uri !== '') return sendable(uri);

@@ -251,7 +251,7 @@ function namedPair(certificate: FileName, key: FileName | undefined): TlsPlan['n
 }
 
 /** Reads a file with one password per line. */
-export function readPasswords(file: FileName | undefined, read?: ReadFile): readonly string[] {
+function readPasswords(file: FileName | undefined, read?: ReadFile): readonly string[] {
   if (!file) return [];
   return readText(file, (path) => `open() "${path}"`, read)
     .split(/\r?\n/)
@@ -259,7 +259,7 @@ export function readPasswords(file: FileName | undefined, read?: ReadFile): read
 }
 
 /** Returns the OCSP response in a file, in base64. */
-export function readStaple(file: FileName, read: ReadFile): string {
+function readStaple(file: FileName, read: ReadFile): string {
   try {
     return read(file.path).toString('base64');
   } catch (error) {
@@ -268,7 +268,7 @@ export function readStaple(file: FileName, read: ReadFile): string {
 }
 
 /** Returns the ticket key in the form of node:tls, in base64: name, HMAC key, AES key of 16 bytes each. */
-export function readTicketKey(file: FileName, read: ReadFile): string {
+function readTicketKey(file: FileName, read: ReadFile): string {
   let bytes: Buffer;
   try {
     bytes = read(file.path);

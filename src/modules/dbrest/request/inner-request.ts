@@ -1,10 +1,5 @@
 import type { LocationFacts } from '../../../contract/index.ts';
-import {
-  detachedFrom,
-  type Exchange,
-  normalizePath,
-  type ResponseStream,
-} from '../../../http/index.ts';
+import { detachedFrom, type Exchange, normalizePath, type ResponseStream } from '../../../http/index.ts';
 import { notServedHere } from '../fault/index.ts';
 
 /** A request that the body of another one describes. */

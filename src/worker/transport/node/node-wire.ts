@@ -8,20 +8,14 @@ import {
   statusLine,
   type Wire,
 } from '../../../http/index.ts';
-import { headerLines } from '../../../http1/index.ts';
-import { RequestBody } from '../request-body.ts';
+import { headerLines, responseLine } from '../../../http1/index.ts';
 import { requestOf } from '../head-scan.ts';
+import { RequestBody } from '../request-body.ts';
 import { guarded, type StreamOwner } from '../transport.ts';
 import type { Head } from './head-reader.ts';
 import type { ExchangeConnection, NodePort, ReceivedRequest } from './node-port.ts';
 import { type BodyEnd, joinStreams, NodeStream } from './node-stream.ts';
 import type { RequestSource } from './request-source.ts';
-import {
-  type CommonHeadFields,
-  type ResponseHeadFields,
-  responseHeadText,
-  upgradeHeadText,
-} from './response-head.ts';
 
 /** Larger bodies are sent in pieces, at the client's pace. */
 const PIECE_BYTES = 65_536;
@@ -241,4 +235,49 @@ export class NodeWire implements Wire, StreamOwner {
     if (this.#awaitsContinue && !this.x.aborted) this.#connection.write(CONTINUE);
     this.#awaitsContinue = false;
   }
+}
+
+/** The fields that every head has. */
+interface CommonHeadFields {
+  /** `200 OK` */
+  readonly line: string;
+  /** '' sends no `Server`. */
+  readonly serverToken: string;
+  /** '' sends no `Date`. */
+  readonly date: string;
+  /** Value of `Keep-Alive`; `undefined` sends none. */
+  readonly keepAlive: string | undefined;
+  /** Name, value, name, value … */
+  readonly headers: readonly string[] | undefined;
+}
+
+/** The fields of a response's head. */
+interface ResponseHeadFields extends CommonHeadFields {
+  readonly contentType: string;
+  /** `undefined` sends no `Content-Length`. */
+  readonly lengthBytes: number | undefined;
+  readonly isChunked?: boolean;
+  readonly closes: boolean;
+}
+
+/** Returns a head with its fields in nginx's order, including the empty line at its end. */
+function responseHeadText(head: ResponseHeadFields): string {
+  let text = firstLines(head);
+  if (head.contentType !== '') text += `Content-Type: ${head.contentType}\r\n`;
+  if (head.lengthBytes !== undefined) text += `Content-Length: ${head.lengthBytes}\r\n`;
+  if (head.isChunked) text += 'Transfer-Encoding: chunked\r\n';
+  text += head.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
+  if (head.keepAlive !== undefined && !head.closes) text += `Keep-Alive: ${head.keepAlive}\r\n`;
+  return `${text}${headerLines(head.headers ?? [])}\r\n`;
+}
+
+/** Returns the head of a 101. */
+function upgradeHeadText(facts: CommonHeadFields, protocol: string): string {
+  const text = firstLines({ ...facts, line: '101 Switching Protocols' });
+  return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
+}
+
+function firstLines({ line, serverToken, date }: CommonHeadFields): string {
+  const text = serverToken === '' ? responseLine(line) : `${responseLine(line)}Server: ${serverToken}\r\n`;
+  return date === '' ? text : `${text}Date: ${date}\r\n`;
 }

@@ -1,14 +1,15 @@
 import { constants, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import type { PairPaths } from '../../../contract/index.ts';
+import { LRUCache } from 'lru-cache';
+import type { FileName, PairPaths } from '../../../contract/index.ts';
 import type { ClientCertificate } from '../../../http/index.ts';
 import { secureContextOptions, sessionContextOf, type TlsPlan } from '../../../plan/index.ts';
+import { certificateFiles, type FileVersion, readCertificate, readKey } from '../../../system/index.ts';
 import { CertificateStatus } from './certificate-status.ts';
 import { ClientCertificates, type ShownCertificate } from './client-certificates.ts';
-import { NamedPairs } from './named-pairs.ts';
 import type { ClientHello } from './client-hello.ts';
-import { shownPair } from './shown-pair.ts';
 import { openTicket } from './session-state.ts';
+import { shownPair } from './shown-pair.ts';
 
 /** The sessions of clients without tickets; when it is full, the oldest are dropped. Each worker has its own. */
 class TlsSessions {
@@ -227,3 +228,55 @@ function derivedKeys(plan: TlsPlan, ticketKey: string, period = ''): Buffer {
   const secret = Buffer.from(plan.ticketKey ?? ticketKey, 'base64');
   return Buffer.from(hkdfSync('sha256', secret, sessionContextOf(plan), period, secret.length));
 }
+
+/** Maximum number of plans that are kept, each until its files change. */
+const MAX_KEPT = 1_000;
+
+interface PairVersions {
+  readonly certificate: FileVersion;
+  readonly key: FileVersion;
+}
+
+/** Reads the certificates and keys whose names contain variables (`ssl_certificate $ssl_server_name.pem`). */
+class NamedPairs {
+  readonly #kept = new LRUCache<string, TlsPlan>({ max: MAX_KEPT });
+  readonly #ids = new WeakMap<TlsPlan, number>();
+  #lastId = 0;
+
+  /** Returns the settings with the pairs of a handshake. Throws if they cannot be read. */
+  plan(plan: TlsPlan, pairs: readonly PairPaths[]): TlsPlan {
+    const files = certificateFiles(plan.certificateCache);
+    const now = Date.now();
+    const versions = pairs.map(({ certificate, key }) => ({
+      certificate: files.version(certificate, now),
+      key: files.version(key, now),
+    }));
+    const id = [this.#idOf(plan), ...versions.flatMap(({ certificate, key }) => [certificate.id, key.id])];
+    const known = this.#kept.get(id.join(' ')) ?? withPairs(plan, versions);
+    this.#kept.set(id.join(' '), known);
+    return known;
+  }
+
+  #idOf(plan: TlsPlan): number {
+    const id = this.#ids.get(plan) ?? ++this.#lastId;
+    this.#ids.set(plan, id);
+    return id;
+  }
+}
+
+function withPairs(plan: TlsPlan, pairs: readonly PairVersions[]): TlsPlan {
+  const { passwords } = plan;
+  const read = pairs.map((pair) => {
+    const certificate = readCertificate(nameOf(pair.certificate), contentOf(pair.certificate));
+    const key = readKey(nameOf(pair.key), { certificate, passwords, read: contentOf(pair.key) });
+    return { certificate, key };
+  });
+  return {
+    ...plan,
+    certificates: [...plan.certificates, ...read.map(({ certificate }) => certificate)],
+    keys: [...plan.keys, ...read.map(({ key }) => key)],
+  };
+}
+
+const nameOf = ({ path }: FileVersion): FileName => ({ text: path, path });
+const contentOf = (file: FileVersion) => (): Buffer => Buffer.from(file.text());
