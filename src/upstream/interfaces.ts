@@ -51,7 +51,7 @@ export interface BalancingInput {
   readonly binding?: PeerBinding;
 }
 
-/** The peer that a request is bound to, and what is to be told of the peers that it gets. */
+/** The peer that a request is bound to, and the listeners for the peers that it gets. */
 export interface PeerBinding {
   /** The id of the peer; '': the request is not bound by an id. */
   readonly id: string;
@@ -61,7 +61,7 @@ export interface PeerBinding {
   readonly hash?: number;
   /** No other peer may serve the request. */
   readonly isStrict?: boolean;
-  /** Called once: does the request get the peer that it is bound to? */
+  /** Called once with whether the request gets the peer that it is bound to. */
   decided?(isBound: boolean): void;
   /** Called for each peer that it names, or that its hash could fall on, but that may not serve it. */
   rejected?(reason: Rejection): void;
@@ -75,7 +75,7 @@ export interface PeerBinding {
 
 /** The result of one check of one peer, for status pages. Times are in ms since the epoch. */
 export interface CheckView {
-  /** What is asked for: a URI, or a URL. */
+  /** The probed URI or URL. */
   readonly uri: string;
   readonly verdict: Verdict;
   /** Probes in a row that succeeded or failed. */
@@ -120,7 +120,7 @@ export interface UpstreamGroup {
    * available.
    */
   readonly name: string;
-  /** What gw does not support and the group depends on: requests that are to go there get 501. */
+  /** A directive that the group needs and gw does not support: requests to the group get 501. */
   readonly skipped?: string | undefined;
   /** The key of `hash`: to be compiled with `build.value` and passed with each request. */
   readonly key: ComplexValue | undefined;
@@ -219,7 +219,7 @@ export interface RequestHosts {
   socket(address: string): UpstreamGroup;
 }
 
-/** Whether the selection in a group heeds active checks. All peers of the group share it. */
+/** The state of active checks of a group, shared by its peers. */
 export interface Probing extends ProbingConfig {
   /** Too few peers are healthy. */
   isIgnored: boolean;

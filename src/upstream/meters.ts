@@ -80,7 +80,7 @@ const BALANCER_EVENTS = {
   help: 'What became of requests that upstream_balancer_sticky_cookie or _header binds.',
 } as const;
 
-/** What is counted about the requests of a group that binds them by a key; the names are those of nginz. */
+/** The counts of a group that binds requests by a key, named as in nginz. */
 type KeyEvent =
   | 'request'
   | 'direct_hit'
@@ -101,7 +101,7 @@ interface KeyDecision {
   readonly isBound: boolean;
 }
 
-/** Counts what becomes of the requests of one group. A series appears when there is something to count. */
+/** Counts the outcomes of the requests of one group. A series appears with its first event. */
 export class KeyMeter {
   readonly #metrics: Counters;
   readonly #upstream: string;
@@ -131,7 +131,7 @@ export class KeyMeter {
   }
 }
 
-/** What a peer has done since the start, over all workers. */
+/** The counts of a peer since the start, over all workers. */
 interface PeerTotals {
   /** Times that it was selected. */
   readonly picks: number;
@@ -182,7 +182,7 @@ export class LoadTotals {
     return this.#sticky.get(`${upstream}\n${result}`) ?? 0;
   }
 
-  /** What `upstream_balancer_…` has counted for a group. */
+  /** Returns the counts of `upstream_balancer_…` for a group. */
   event(upstream: string, event: KeyEvent): number {
     return this.#events.get(`${upstream}\n${event}`) ?? 0;
   }

@@ -25,7 +25,7 @@ import type {
 } from './interfaces.ts';
 import { KnownRequestHosts } from './names/request-hosts.ts';
 
-/** What the groups of a configuration need of a worker. */
+/** The parts of a worker that the groups of a configuration need. */
 interface UpstreamScope {
   readonly workerId: number;
   readonly isFirst: boolean;

@@ -46,7 +46,7 @@ export interface ServerAddress {
   readonly backup?: boolean;
 }
 
-/** What a group needs of its worker. */
+/** The parts of a worker that a group needs. */
 interface GroupScope {
   readonly table: PeerTable;
   /** Each peer has metrics of its own; where the number of peers is unlimited, all share one meter. */
@@ -106,7 +106,7 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
   readonly #hide: (() => void) | undefined;
   /** The revision of the members that was looked at last. */
   #revision = 0;
-  /** The members and those that drain, as they are in use. */
+  /** The members and the draining peers in use. */
   #adopted = '';
   #members: readonly ServerConfig[] | undefined;
   #draining: (address: string) => boolean = () => false;

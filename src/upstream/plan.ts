@@ -63,7 +63,7 @@ export function methodText(balancing: Balancing): string {
   }
 }
 
-/** What `least_time` measures: the time to the head of a response, or to its last byte. */
+/** The time that `least_time` measures: to the head of a response, or to its last byte. */
 export type MeasuredTime = 'header' | 'last_byte';
 
 /** How requests are bound to peers (`sticky`, `upstream_balancer_sticky_…`); plain data. */
@@ -161,7 +161,7 @@ export interface UpstreamPlan {
   readonly keepalive: KeepaliveConfig;
   readonly resolver?: ResolverConfig;
   readonly resolverTimeoutMs: number;
-  /** What gw does not support and the group depends on: requests that are to go there get 501 (`compat skip`). */
+  /** A directive that the group needs and gw does not support: its requests get 501 (`compat skip`). */
   readonly skipped?: string;
 }
 
@@ -237,7 +237,7 @@ const SLOTS_STEP = 16;
 
 /** The longest text of one peer: its address, its numbers and its place among those that drain. */
 const PEER_BYTES = 512;
-/** What is said of a group as a whole. */
+/** Bytes for the facts about a group as a whole. */
 const FACTS_BYTES = 1024;
 
 /**
@@ -258,8 +258,8 @@ export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
 }
 
 /**
- * Returns the shared memory of the members of a group. Its name changes with the configured servers: who edits them wants
- * them to count, and a reload that fails must leave the present members alone.
+ * Returns the shared memory of the members of a group. Its name changes with the configured servers: edited servers must
+ * take effect, and a reload that fails must not change the present members.
  */
 export function membershipZone(plan: UpstreamPlan): SharedTextDeclaration | undefined {
   const { key, managedPeers: peers } = plan;
@@ -268,8 +268,8 @@ export function membershipZone(plan: UpstreamPlan): SharedTextDeclaration | unde
 }
 
 /**
- * Returns the shared memory of the addresses of the servers with `resolve`; `undefined` if there is none. A few more of them
- * leave its size, and so its content, alone.
+ * Returns the shared memory of the addresses of the servers with `resolve`; `undefined` without such servers. A few more
+ * servers do not change its size, so its content is kept.
  */
 export function addressesZone({ key, servers }: UpstreamPlan): SharedTextDeclaration | undefined {
   const count = servers.filter(({ resolve }) => resolve).length;

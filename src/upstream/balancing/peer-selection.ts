@@ -5,7 +5,7 @@ import { isPanicking, type LivePeer, type PeerSet, type Pick, type Progress } fr
 import type { Probing, BalancingInput, Outcome, Peer, PeerBinding, Selection } from '../interfaces.ts';
 import { boundPeer } from './round-robin.ts';
 
-/** What all selections of a group share until its peers change. */
+/** The state that all selections of a group share until its peers change. */
 export interface GroupState {
   readonly set: PeerSet;
   readonly pick: Pick;

@@ -52,7 +52,7 @@ export class Sessions {
    */
   renew(session: string, peer: Peer, found: string): void {
     if (!this.#told) return void this.#zone.replace(session, peer.id, this.#timeoutMs);
-    // What another gateway has told meanwhile counts, unless this request itself has moved.
+    // A session from another gateway takes precedence, unless this request itself has moved.
     const isMoved = found !== '' && found !== peer.id;
     if (isMoved || (found !== '' && this.find(session) === found)) this.#tell(session, peer, this.#told);
   }

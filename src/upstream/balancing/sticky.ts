@@ -18,7 +18,7 @@ import type { Sessions } from './sessions.ts';
 
 type StickyOf<K extends Sticky['kind']> = Extract<Sticky, { kind: K }>;
 
-/** What is needed to compile the values of a request. */
+/** The part of a build that compiles the values of a request. */
 interface StickyBuild {
   readonly log: ErrorLog;
   readonly metrics: Counters;

@@ -1,6 +1,6 @@
 import { type DnsRecord, type Question, questionName } from './message.ts';
 
-/** What the records of a response say about the name that was asked for. */
+/** The result of following a name through the records of a response. */
 interface Chain {
   /** The name itself, or the target of the last alias. */
   readonly end: string;

@@ -1,13 +1,13 @@
 import { type Answer, decode, encode, type Packet, RECURSION_DESIRED, type SrvData } from 'dns-packet';
 
-/** What a name server is asked. */
+/** A question to a name server. */
 export interface Question {
   /** In lower case, without a dot at its end. */
   readonly name: string;
   readonly type: 'A' | 'AAAA' | 'SRV';
 }
 
-/** What a name server has responded. */
+/** The response of a name server. */
 export interface DnsResponse {
   /** The code of the response (RFC 1035, 4.1.1), or `TIMED_OUT`. */
   readonly code: number;

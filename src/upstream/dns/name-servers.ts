@@ -76,7 +76,7 @@ class Asking {
     this.#try();
   }
 
-  /** Closes all that was opened. */
+  /** Closes the sockets and connections of the question. */
   end(response: DnsResponse): void {
     if (this.#isOver) return;
     this.#isOver = true;

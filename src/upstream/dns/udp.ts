@@ -9,7 +9,7 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-/** Who waits for the response to one query. Each query ends with the first of these calls, or with `close`. */
+/** Waits for the response to one query. Each query ends with the first of these calls, or with `close`. */
 export interface Listener {
   responded(response: DnsResponse): void;
   /** The response is too long for UDP. */

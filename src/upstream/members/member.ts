@@ -16,13 +16,13 @@ export interface Member {
   readonly route?: string;
 }
 
-/** The members of a group, and how they came about. */
+/** The members of a group, and their origin. */
 export interface MemberSet {
-  /** Counts the changes of the set, 0 before the first one; draining is none. */
+  /** The number of changes of the set so far. Draining does not count. */
   readonly generation: number;
   /** Absent: the servers of the configuration. */
   readonly peers?: readonly Member[];
-  /** Addresses that get bound requests only. They stand beside the set, and survive another one. */
+  /** Addresses that get bound requests only. They are not a part of the set, and stay when it is replaced. */
   readonly draining: readonly string[];
   readonly last_error_code: number;
   readonly last_error_at_msec: number;
@@ -33,20 +33,20 @@ export interface MemberSet {
   readonly sharing?: MemberSharing;
 }
 
-/** How far the other gateways of a cluster know a set. */
+/** The state of sharing a set with the other gateways of a cluster. */
 export interface MemberSharing {
   /**
-   * `waits`: a change that was made here is to be sent; `sent`: it is on its way; `known`: the store has it; `others`: the set is that
-   * of another gateway, or is to become it.
+   * `waits`: a change of this gateway has to be sent; `sent`: it is on its way; `known`: the store has it; `others`: the set
+   * is that of another gateway, or will be replaced by one.
    */
   readonly state: 'waits' | 'sent' | 'known' | 'others';
-  /** The number of the change that was sent last; 0: none was. */
+  /** The number of the change that was sent last; 0 before the first one. */
   readonly sequence: number;
-  /** Up to which counter of the stream this gateway has had the set. */
+  /** The counter of the last entry of the stream that this gateway has seen. */
   readonly seen: number;
 }
 
-/** The servers of the configuration, as no change has been made. */
+/** The set before any change: the servers of the configuration. */
 export const CONFIGURED: MemberSet = {
   generation: 0,
   draining: [],
@@ -57,7 +57,7 @@ export const CONFIGURED: MemberSet = {
   restore_error_code: 0,
 };
 
-/** Why a change is refused. */
+/** The error of a change that is refused. */
 export class MemberFault extends Error {
   /** The status of the response. */
   readonly status: number;
@@ -87,7 +87,7 @@ const MAX_WEIGHT = 65_535;
 const MAX_NUMBER = 2 ** 31 - 1;
 const MAX_ROUTE_BYTES = 32;
 
-/** A peer of which nothing but the address is said. */
+/** The settings of a peer for which only the address is given. */
 export const PLAIN: Omit<Member, 'address'> = {
   weight: 1,
   backup: false,
@@ -98,14 +98,14 @@ export const PLAIN: Omit<Member, 'address'> = {
   slow_start: '0',
 };
 
-/** What else a list of peers may hold. */
+/** Options for reading a list of peers. */
 interface ListOptions {
-  /** `unix:/path` is an address: the list is made of servers of the configuration. */
+  /** True if `unix:/path` is a valid address, because the list contains servers of the configuration. */
   readonly allowsSockets?: boolean;
   readonly allowsEmpty?: boolean;
 }
 
-/** Reads the body of PUT, which a source gives as well: `{"peers":[…]}`. Throws a `MemberFault`. */
+/** Reads the body of PUT or the response of a source: `{"peers":[…]}`. Throws a `MemberFault`. */
 export function readMembers(
   text: string,
   { allowsSockets = false, allowsEmpty = false }: ListOptions = {},
@@ -117,7 +117,7 @@ export function readMembers(
   return members;
 }
 
-/** What PATCH asks for. */
+/** The changes in the body of PATCH. */
 export type MemberPatch =
   | { readonly kind: 'drain' | 'undrain'; readonly address: string }
   | {
@@ -129,7 +129,7 @@ export type MemberPatch =
 
 interface Replacement {
   readonly current: string;
-  /** The fields that are given; the others stay. */
+  /** The given fields; the others do not change. */
   readonly fields: Partial<Member> & Pick<Member, 'address'>;
 }
 
@@ -158,7 +158,7 @@ function readReplacement(value: unknown, path: string): Replacement {
   return { current: address, fields: readMember(fields, path, {}) };
 }
 
-/** What the numbers of PATCH's response tell. */
+/** The numbers in the response to PATCH. */
 interface PatchedLists {
   readonly peers: readonly Member[];
   readonly added: number;
@@ -197,7 +197,7 @@ export function normalMember(member: Member): Member {
   return route === undefined ? fields : { ...fields, route };
 }
 
-/** The fault of an address that is not in the set. */
+/** Returns the fault of an address that is not in the set. */
 export function unknownPeer(address: string): MemberFault {
   return new MemberFault(404, MEMBER_CODES.peer, `"${address}" is not in the set`);
 }
@@ -295,7 +295,7 @@ function readAddress(value: unknown, path: string, allowsSockets: boolean): stri
   throw peerFault(`${path} must be an IP address with a port`);
 }
 
-/** Reads the address of a peer that the set has: what is longer than any address is not looked for. */
+/** Reads the address of a peer of the set. A text that is longer than any address is not looked up. */
 function readKnown(value: unknown, path: string): string {
   const text = readText(value, path);
   // The path of a socket of the configuration may be longer.

@@ -13,7 +13,7 @@ import {
 } from './member.ts';
 import type { SharedSet } from './shared-set.ts';
 
-/** What a change is checked against. */
+/** The facts that a change is checked against. */
 interface MemberScope {
   /** The servers of the configuration at their present addresses. */
   configured(): readonly Member[];
@@ -21,15 +21,15 @@ interface MemberScope {
   isUnhealthy(address: string): boolean;
 }
 
-/** How a set is replaced. */
+/** The conditions for replacing a set. */
 interface PutOptions {
   /** The generation that the set must have. */
   readonly expected?: number | undefined;
-  /** Without a peer the group has none; otherwise that is refused. */
+  /** True if the set may be empty; otherwise an empty set is refused. */
   readonly isEmptyFine?: boolean;
 }
 
-/** What a change came to. */
+/** The result of a change. */
 export interface MemberChange {
   readonly changed: boolean;
   readonly set: MemberSet;
@@ -38,8 +38,8 @@ export interface MemberChange {
 }
 
 /**
- * Gives how far other gateways know the set after something has happened; `undefined`: nothing has changed. `isEqual`: the set of
- * another gateway, which is to be taken over, is the same.
+ * Returns the new state of sharing after an event; `undefined` if it has not changed. `isEqual` is true if the set to take
+ * over from another gateway is the present one.
  */
 export type NextSharing = (
   sharing: MemberSharing,
@@ -49,18 +49,18 @@ export type NextSharing = (
 
 const UNSHARED: MemberSharing = { state: 'others', sequence: 0, seen: 0 };
 
-/** What it came to that the set of another gateway was taken over. */
+/** The result of taking over the set of another gateway. */
 interface FollowedChange extends MemberChange {
   readonly former: MemberSet;
 }
 
-/** Who changes the members for others: makes changes known, and keeps them for the next start. */
+/** An origin of changes to the members: a source, or the API. It keeps the changes for the next start. */
 export interface MemberChanges {
-  /** Where the peers come from; `static`: from the API. */
+  /** The source of the peers; `static` for the API. */
   readonly source: string;
   /** Changes lists of peers, or drains one. Throws a `MemberFault`. */
   patch(patch: MemberPatch): MemberChange;
-  /** Resolves when the present set is kept, or that has failed. */
+  /** Resolves when the present set has been written, or writing has failed. */
   written(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export class Membership {
   readonly text: SharedText;
   readonly #changes: MemberChanges[] = [];
   readonly #scope: MemberScope;
-  /** Present if other gateways are to hear of changes, through one cluster. */
+  /** Present if changes are shared with other gateways, through one cluster. */
   #shared: { readonly cluster: string; readonly told: () => void } | undefined;
   #known: { readonly revision: number; readonly set: MemberSet } = { revision: 0, set: CONFIGURED };
 
@@ -81,17 +81,17 @@ export class Membership {
     this.#scope = scope;
   }
 
-  /** Adds one of those who change the members. */
+  /** Adds an origin of changes. */
   changedBy(changes: MemberChanges): void {
     this.#changes.push(changes);
   }
 
-  /** Who changes the members: first the one with a source. Empty: nobody does. */
+  /** The origins of changes, the one with a source first. Empty if the members cannot change. */
   get changes(): readonly MemberChanges[] {
     return this.#changes.toSorted((a, b) => Number(a.source === 'static') - Number(b.source === 'static'));
   }
 
-  /** Changes with each change of the set, and with other facts about it. */
+  /** A number that changes with the set, and with other facts about it. */
   get revision(): number {
     return this.text.revision;
   }
@@ -109,7 +109,7 @@ export class Membership {
   get set(): MemberSet {
     if (this.text.revision === this.#known.revision) return this.#known.set;
     const read = this.text.read();
-    // A zone that is locked for too long leaves the set as this worker knows it; the next request looks again.
+    // If the zone is locked for too long, this worker uses the set that it knows; the next request looks again.
     if (read) this.#known = { revision: read.revision, set: parse(read.text) };
     return this.#known.set;
   }
@@ -129,7 +129,7 @@ export class Membership {
       refuseOther(now, expected);
       if (patch.kind !== 'lists') return { set: this.#drained(now, patch.address, patch.kind === 'drain') };
       const { peers, ...counts } = patchMembers(this.#peersOf(now), patch);
-      // Also the servers of the configuration stay what they are if nothing about them changes.
+      // The servers of the configuration also stay if nothing about them changes.
       if (isSame(this.#peersOf(now).map(normalMember), peers.map(normalMember)))
         return { set: now, ...counts };
       return { set: this.#replaced(now, peers), ...counts };
@@ -145,7 +145,7 @@ export class Membership {
       if (now !== CONFIGURED) return { set: now };
       return { set: { ...CONFIGURED, ...restored, restored_from_journal: true } };
     };
-    // Other gateways may have had other sets since then: theirs count.
+    // Other gateways may have changed the set since then; their sets take precedence.
     return this.#change(next, { isShared: false }).changed;
   }
 
@@ -162,8 +162,8 @@ export class Membership {
   }
 
   /**
-   * From now on changes wait until the other gateways of a cluster know them; `told` is called for each. False: another cluster has
-   * them already.
+   * Makes later changes wait until the other gateways of a cluster know them; `told` is called for each. Returns false if
+   * another cluster shares them already.
    */
   share(cluster: string, told: () => void): boolean {
     if (this.#shared && this.#shared.cluster !== cluster) return false;
@@ -171,7 +171,7 @@ export class Membership {
     return true;
   }
 
-  /** Notes how far other gateways know the set. False: the zone is busy. */
+  /** Records how far other gateways know the set. Returns false if the zone is busy. */
   noteSharing(next: NextSharing): boolean {
     const outcome = this.text.change((text) => {
       const now = parse(text);
@@ -182,8 +182,8 @@ export class Membership {
   }
 
   /**
-   * Takes over the set of another gateway, unless `next` gives nothing. Health is not looked at: all gateways must come to the same
-   * set. `undefined`: the zone is busy. Throws a `MemberFault`; then the former set stays.
+   * Takes over the set of another gateway, unless `next` returns `undefined`. Ignores health, because all gateways must get
+   * the same set. Returns `undefined` if the zone is busy. Throws a `MemberFault`; then the former set stays.
    */
   follow(
     { peers: given, draining }: Pick<SharedSet, 'peers' | 'draining'>,
@@ -254,7 +254,7 @@ export class Membership {
         change = { changed: false, set, ...counts };
         return now.last_error_code === 0 ? undefined : JSON.stringify({ ...now, last_error_code: 0 });
       }
-      // Who drains the only peer wants that: what is bound to it is still served.
+      // Draining the only peer is allowed: bound requests are still served.
       if (set.draining === now.draining) this.#refuseEmpty(set);
       const sharing = isShared && { sharing: { ...sharingOf(now), state: 'waits' as const } };
       const success = { last_error_code: 0, last_success_at_msec: Date.now() };
@@ -272,7 +272,7 @@ export class Membership {
       throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${this.room}`);
   }
 
-  /** Sockets are files of one machine: those that the configuration does not name lead nowhere, or where nobody should come. */
+  /** Sockets are files of one machine. One that the configuration does not name may not exist, or must not be reachable. */
   #refuseForeign(peers: readonly Member[]): void {
     this.#refuseMany(peers);
     const known = new Set(this.#scope.configured().map(({ address }) => address));
@@ -292,7 +292,7 @@ function refuseOther({ generation }: MemberSet, expected: number | undefined): v
   throw new MemberFault(412, MEMBER_CODES.shape, `the generation is ${generation}, not ${expected}`);
 }
 
-/** The set of another gateway as the next one here. */
+/** Returns the set of another gateway as the next one of this gateway. */
 function followed(
   former: MemberSet,
   { peers, draining }: Pick<SharedSet, 'peers' | 'draining'>,
@@ -305,7 +305,7 @@ function followed(
   return { changed: true, former, set };
 }
 
-/** All of them are made of the same fields in the same order. */
+/** Compares texts: all members have the same fields in the same order. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,13 +1,13 @@
 import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers } from './member.ts';
 
-/** The set of a group as gateways tell it each other. */
+/** The set of a group as gateways share it. */
 export interface SharedSet {
   /** The node that has made it, and its number for the change. */
   readonly node: string;
   readonly sequence: number;
   /** Identifies the servers of the configuration that it was made for. */
   readonly configured: string;
-  /** `undefined`: those servers. */
+  /** `undefined` for the servers of the configuration. */
   readonly peers: readonly Member[] | undefined;
   readonly draining: readonly string[];
 }
@@ -15,12 +15,12 @@ export interface SharedSet {
 const MAX_DRAINING = 4096;
 const MAX_ADDRESS_BYTES = 128;
 
-/** Writes a set as JSON; what all peers have by default is left out, so that many fit into one entry. */
+/** Writes a set as JSON without default values, so that many peers fit into one entry. */
 export function sharedSetText({ peers, ...set }: SharedSet): string {
   return JSON.stringify(peers ? { ...set, peers: peers.map(briefMember) } : set);
 }
 
-/** Reads such a text, which may come from anybody. Throws a `MemberFault`. */
+/** Reads the JSON of a set, which is not trusted. Throws a `MemberFault`. */
 export function readSharedSet(text: string): SharedSet {
   const { node, sequence, configured, peers, draining } = objectIn(text);
   if (typeof node !== 'string' || !/^[\w.-]{1,64}$/.test(node)) throw shapeFault('"node" is no name');
@@ -51,7 +51,7 @@ function objectIn(text: string): Readonly<Record<string, unknown>> {
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null) return { ...value };
   } catch {
-    // It is none.
+    // Not JSON.
   }
   throw shapeFault('it is no JSON object');
 }

@@ -96,8 +96,8 @@ function plainName(name: string): string {
 }
 
 /**
- * What is known of a piece of a value at load time: its text, or who chooses it. `path`: a client, but beginning with a
- * slash.
+ * A piece of a value as known at load time: its text, or who chooses it. `path`: a client chooses it, but it begins with
+ * a slash.
  */
 export type Origin = string | { readonly by: 'client' | 'path' | 'configuration' };
 

@@ -16,7 +16,7 @@ import {
 import { ResolveFault } from './host-policy.ts';
 import type { Resolving } from '../interfaces.ts';
 
-/** What the name servers have responded about one name: its records, or the name that it is an alias of. */
+/** The response of the name servers about one name: its records, or the name that it is an alias of. */
 export interface Known {
   readonly records: readonly DnsRecord[];
   /** Of these records, IPv4 first. */
@@ -27,7 +27,7 @@ export interface Known {
   readonly untilMs: number;
 }
 
-/** What is looked up: the addresses of a name, or its SRV records. */
+/** The subject of a lookup: the addresses of a name, or its SRV records. */
 export type Wanted = 'addresses' | 'services';
 
 interface Lookup {

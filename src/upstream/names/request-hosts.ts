@@ -19,7 +19,7 @@ interface KnownGroup {
   addresses: string;
 }
 
-/** What the groups of request hosts need. */
+/** The parts of a worker that the groups of request hosts need. */
 interface RequestHostScope {
   readonly resolver: NameResolver | undefined;
   readonly addresses: AddressRule | undefined;

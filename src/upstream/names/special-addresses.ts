@@ -1,9 +1,9 @@
 import { contains, type Network, parseNetwork } from '../../config/index.ts';
 
 /**
- * Networks in which a client may not choose a host: those of IANA's registries of special-purpose addresses, multicast and what
- * is reserved. Private networks (10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) are left out, since
- * upstreams are there.
+ * Networks in which a client may not choose a host: IANA's registries of special-purpose addresses, multicast and reserved
+ * networks. Private networks (10.0.0.0/8, 100.64.0.0/10, 172.16.0.0/12, 192.168.0.0/16, fc00::/7) are not included, since
+ * they contain upstreams.
  */
 const SPECIAL = [
   '0.0.0.0/8',
@@ -54,8 +54,8 @@ export const SPECIAL_NETWORKS: readonly Network[] = [...SPECIAL, ...OF_CLOUDS].f
 const NAT64 = parseNetwork('64:ff9b::/96')?.network;
 
 /**
- * The IPv4 address to which packets for an IPv6 address go in the end: behind a translator (RFC 6052, 2.1) or through a tunnel
- * (RFC 5214, 6.1). A NAT64 prefix of one's own network cannot be recognised.
+ * Returns the IPv4 address that packets for an IPv6 address finally reach, through a translator (RFC 6052, 2.1) or a tunnel
+ * (RFC 5214, 6.1). A NAT64 prefix of the own network cannot be recognised.
  */
 export function embeddedAddress(bytes: readonly number[]): readonly number[] | undefined {
   const isTranslated = NAT64 !== undefined && contains(NAT64, bytes);
