@@ -5,8 +5,8 @@ import { type Ring, EVENT_LIMITS, type RingEntry } from '../../../zone/index.ts'
 type Rings = Map<Ring, number>;
 
 /**
- * The channels that the locations of one database listen to, in one worker. The worker whose session listens writes what it hears
- * into the rings, from where all workers read it.
+ * The channels that the locations of one database listen to, in one worker. The worker whose session listens writes the
+ * notifications into the rings, which all workers read.
  */
 export class Channels {
   readonly #ringsOf = new Map<string, Rings>();
@@ -26,7 +26,7 @@ export class Channels {
     this.#changed = run;
   }
 
-  /** Lets the notifications of a channel go into a ring. Returns the function that ends it. */
+  /** Sends the notifications of a channel to a ring. Returns the function that stops this. */
   add(name: string, ring: Ring): () => void {
     const rings: Rings = this.#ringsOf.get(name) ?? new Map<Ring, number>();
     this.#ringsOf.set(name, rings.set(ring, (rings.get(ring) ?? 0) + 1));
@@ -62,7 +62,7 @@ export type RingNotification =
   | { readonly kind: 'notification'; readonly channel: string; readonly payload: string }
   /** The session that listens was lost, and notifications with it. */
   | { readonly kind: 'gap' }
-  /** A piece of a payload that ends later, or an event of somebody else. */
+  /** A piece of a payload that ends later, or an event of another publisher. */
   | { readonly kind: 'other' };
 
 /** The type of an entry with a whole payload; pieces of a longer one are `notify 1/3`, `notify 2/3` … */
@@ -107,8 +107,8 @@ function piecesOf(text: string): string[] {
 }
 
 /**
- * Reads what a ring has at a generation; a payload in pieces at its last one. `undefined`: overwritten, wholly or in part, or not
- * complete yet.
+ * Reads the entry of a ring at a generation. A payload in pieces is read at its last piece. Returns `undefined` if the
+ * entry was overwritten, wholly or in part, or is not complete yet.
  */
 export function readNotification(ring: Pick<Ring, 'read'>, generation: number): RingNotification | undefined {
   const entry = ring.read(generation);
@@ -126,7 +126,7 @@ function joined(ring: Pick<Ring, 'read'>, last: RingEntry, count: number): RingN
   for (let piece = 1; piece < count; piece += 1) {
     const entry = ring.read(last.generation - count + piece);
     if (!entry) return undefined;
-    // An event that somebody else has published under such a type has no other pieces.
+    // An event of another publisher under such a type has no other pieces.
     if (entry.channel !== last.channel || entry.type !== `${WHOLE} ${piece}/${count}`)
       return { kind: 'other' };
     payload += entry.payload ?? '';

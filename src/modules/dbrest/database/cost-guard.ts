@@ -6,14 +6,14 @@ import type { Schema } from '../schema/index.ts';
 import type { Results } from '../session/index.ts';
 import { type BoundValue, estimateFor, type RunPlan, type Statements, type Step } from '../sql/index.ts';
 
-/** Statements that tell what a request costs: they run before it, in a transaction of their own. */
+/** Statements that estimate the cost of a request. They run before it, in a transaction of their own. */
 export interface Estimation {
   readonly steps: readonly Step[];
   /** Throws the fault that keeps the request from running. */
   readonly judge: (results: Results) => void;
 }
 
-/** Compares what requests would cost with `dbrest_max_cost`. */
+/** Compares the estimated costs of requests with `dbrest_max_cost`. */
 export interface CostGuard {
   /** The statements to run first, if the cost of a request is not known. Throws DBREST100 if a known cost is too high. */
   estimationOf(plan: RunPlan, statements: Statements): Estimation | undefined;

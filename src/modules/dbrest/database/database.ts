@@ -276,7 +276,7 @@ export class Database {
     this.#configuration = configuration;
   }
 
-  /** `follower` is called with each schema, whose settings it uses. Returns the function that ends it. */
+  /** Calls `follower` with each schema, whose settings it uses. Returns the function that stops this. */
   followSettings(follower: (schema: Schema) => void): () => void {
     const end = this.schema.follow(follower);
     this.#settingFollowers += 1;
@@ -425,7 +425,7 @@ export class Database {
     }
   }
 
-  /** Other sessions have the same old plan, or types. */
+  /** Reacts to an error of outdated plans or types, which other sessions have, too. */
   #noteFailure(error: WireError, session: Session): void {
     if (hasOldPlan(error)) this.#planEpoch += 1;
     if (hasLostType(error) && !this.#pool.isAged(session)) this.#renewal.tryAgain();
@@ -477,7 +477,7 @@ export class Database {
     return session;
   }
 
-  /** The pool and the listener both notice; each change is logged once. */
+  /** Logs each change once: the pool and the listener both notice it. */
   #noteReachability(error: Error | undefined): void {
     if (this.#isReachable === !error) return;
     this.#isReachable = !error;

@@ -25,7 +25,7 @@ export interface ListeningOptions {
   readonly refresh: () => void;
   /** How many of the locations take settings of the database. */
   readonly followSettings: () => 'all' | 'some' | 'none';
-  /** Learns which writes were announced, and while which time none can have been missed. */
+  /** Receives announced writes, and the periods in which no write can have been missed. */
   readonly caches: {
     readonly isUsed: boolean;
     listening(): Promise<void>;
@@ -52,8 +52,8 @@ interface OpenListener {
 }
 
 /**
- * Listens to the database: changes of the schema make it read again, writes go to the caches, all else to the channels of locations.
- * One worker of the process listens for all; when it ends, another one takes over.
+ * Listens to the database: a change of the schema makes gw read it again, writes go to the caches, all other
+ * notifications to the channels of locations. One worker listens for all; when it ends, another one takes over.
  */
 export class Listening {
   readonly #options: ListeningOptions;
@@ -146,7 +146,7 @@ export class Listening {
     refresh();
   }
 
-  /** Without streams and caches all that is missed is that the schema has changed. */
+  /** Without streams and caches, listening only serves to notice changes of the schema. */
   #isNeeded(): boolean {
     const { caches, channels } = this.#options;
     return caches.isUsed || channels.names.length > 0;
@@ -165,10 +165,10 @@ const LONGEST_DELAY_MS = 5_000;
 /** A half-open connection is only detected by sending something. */
 const PING_EVERY_MS = 30_000;
 const PING_TIMEOUT_MS = 5_000;
-/** The same where a notification that is missed would matter. */
+/** The same interval, where a missed notification would matter. */
 const URGENT_PING_MS = 1_000;
 const GOODBYE_MS = 1_000;
-/** How soon a notification has to come back, and how soon it is tried again if it has not. */
+/** The time in which a notification has to come back, and the pause before the next try. */
 const ECHO_MS = 2_000;
 const NOT_HEARD_DELAY_MS = 60_000;
 const ECHO_CHANNEL = 'gw_echo';
@@ -306,7 +306,7 @@ export class Listener implements OpenListener {
     const lastMs = performance.now();
     const check = (): void => {
       const isUrgent = this.#hearing.isUrgent();
-      // A reload may have made it urgent meanwhile, so that is asked each time.
+      // A reload may have changed the urgency, so it is read each time.
       if (!isUrgent && performance.now() - lastMs < PING_EVERY_MS) return wait();
       client.query(limitedQuery('select 1', isUrgent ? URGENT_PING_MS : PING_TIMEOUT_MS)).then(
         () => !this.#closed && this.#ping(client),

@@ -139,7 +139,7 @@ export class SharedSessions {
     this.#pool.release(shared.session, shared.session.isSpent);
   }
 
-  /** No other batch joins those in the sessions that are shared now. */
+  /** Closes the shared sessions for further batches. */
   close(): void {
     for (const shared of this.#sessions) shared.isClosing = true;
   }

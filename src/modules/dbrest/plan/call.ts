@@ -151,7 +151,7 @@ export interface CallPlan {
   readonly input: CallInput;
   /** The whole input is passed as the single argument. */
   readonly takesAll: boolean;
-  /** The type of that argument, for a domain that under it. */
+  /** The type of that argument; for a domain, the type under it. */
   readonly wholeType?: string;
   /** The result is shown as values instead of rows. */
   readonly showsValues: boolean;
@@ -195,7 +195,7 @@ export interface PlannedCall extends FoundCall {
   readonly readOnly: boolean;
   /** The function returns nothing. */
   readonly isVoid: boolean;
-  /** The result may violate what the client asked for, so it is checked before the commit. */
+  /** The result may not fit the request, so it is checked before the commit. */
   readonly held: boolean;
 }
 
@@ -268,7 +268,7 @@ function rowsOf(called: StoredFunction, known: Schema): Table {
 }
 
 function tableOf({ schema, name, returns }: StoredFunction, known: Schema): Table {
-  // Without a schema, nothing known about a real table applies to it.
+  // With an empty schema, facts about a real table of that name do not apply.
   const ownRows = { schema: '', name, primaryKey: [], grantees: [], bases: [] };
   switch (returns.kind) {
     case 'table': {

@@ -65,10 +65,10 @@ export function planGroupCondition(logic: GroupLogic, table: Table, context: Con
   return { value, negated: logic.negated, ...planTest(logic, OF_GROUP, context.known) };
 }
 
-/** The value of an aggregate has no type of which a domain could be known. */
+/** The type of an aggregate is not known, so it has no domain whose conversion would apply. */
 const OF_GROUP = { type: '', path: [] } as const;
 
-/** Plans an aggregate. Throws PGRST123 if there must be none, 42703 for an unknown column, and the faults of `castType`. */
+/** Plans an aggregate. Throws PGRST123 if aggregates are disabled, 42703 for an unknown column, and as `castType`. */
 export function planAggregation(
   { aggregate, field, cast }: Aggregated,
   table: Table,
@@ -142,7 +142,7 @@ function searchWords(
   return words;
 }
 
-/** A condition on the rows of a write. `column`: the one with their versions. */
+/** A condition on the rows of a write. `column`: the column with their versions. */
 export type WriteCondition =
   | { readonly kind: 'absent' }
   | { readonly kind: 'present' }

@@ -40,7 +40,7 @@ export interface PlannedOptions {
 }
 
 const READABLE = ['OPTIONS', 'GET', 'HEAD'];
-/** Of tables and functions. */
+/** The methods that read tables and functions. */
 const READS = [...READABLE, QUERY];
 
 /** The methods of the root, which does not depend on the schema. */

@@ -104,8 +104,8 @@ export function isRelation(item: SelectedEmbed, origin: Table, context: Context)
 }
 
 /**
- * Of several relationships the one that the alias names: `owner:users(…)` follows the key in the column `owner` or `owner_id`, unless
- * a hint says otherwise.
+ * Chooses among several relationships by the alias: `owner:users(…)` follows the key in the column `owner` or
+ * `owner_id`, unless a hint says otherwise.
  */
 function meantByAlias(
   { alias, hint }: SelectedEmbed,
@@ -232,7 +232,7 @@ interface PlannedEmbed {
   readonly shows: readonly Output[];
 }
 
-/** Turns a planned node into an embed. Throws PGRST127 for aggregates in a to-many spread, and for filters and orders by some in any. */
+/** Makes a node an embed. Throws PGRST127 for aggregates in a to-many spread or, in filters and orders, any spread. */
 export function asEmbed(item: SelectedEmbed, source: EmbedSource, planned: PlannedNode): PlannedEmbed {
   const { node: rows, embeds, isAggregated } = planned;
   const { spread } = item;

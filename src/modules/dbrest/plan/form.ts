@@ -77,7 +77,7 @@ interface ShowableRows {
   readonly handlers: readonly MediaHandler[];
   /** The media type of the result itself. */
   readonly mediaType: string | undefined;
-  /** The rows are values of a function that are no XML. */
+  /** The rows are values of a function that are not XML. */
   readonly lacksXml: boolean;
   /** The response contains the rows, so they must fit its format. */
   readonly isShown: boolean;
@@ -138,11 +138,11 @@ export function shapeOf({ format, handler }: Media, limit: number | undefined): 
   }
 }
 
-/** Formats whose head does not depend on the rows but for their number. */
+/** Formats for which the response head depends on the rows only by their number. */
 const COUNTABLE: ReadonlySet<Media['format']> = new Set(['json', 'object', 'csv', 'xml', 'geojson']);
 
 /**
- * The shape of the rows of a table. Without a body their number is enough, unless functions run for them, which may set headers.
+ * The shape of the rows of a table. Without a body their number is enough, unless a function runs that may set headers.
  */
 export function readShape(media: Media, rows: ReadPlan, isBodyless: boolean): RowShape {
   const isCounted = isBodyless && COUNTABLE.has(media.format) && isInert(rows);

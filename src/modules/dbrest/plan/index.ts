@@ -149,7 +149,7 @@ function boundedPlan<P extends PlannedRead | PlannedWrite | PlannedCall>(plan: P
   if (preferredMs === undefined) return plan;
   const ownMs = plan.kind === 'call' ? plan.call.called.timeoutMs : undefined;
   const mostMs = ownMs ?? Math.min(usualMs, plan.roleSettings?.timeoutMs ?? Infinity);
-  // A function may be without a limit of its own.
+  // 0: the function itself sets no limit.
   if (mostMs === 0 || preferredMs <= mostMs) return plan;
   if (others.handling === 'strict') throw timeoutTooLong(timeout, mostMs);
   return { ...plan, preferences: others };
@@ -190,7 +190,7 @@ function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Pro
   return current instanceof Promise ? current.then(attempt) : attempt(current);
 }
 
-/** A read of the schema may have begun too early to bring what a request names, and so may the next one, which it joins. */
+/** Two reads may have begun too early to contain a name: the one in progress, and the next one, which is joined. */
 const MOST_READS = 3;
 /** Codes of unknown columns, types, relationships, functions and tables, which may have been made since the last read. */
 const MISSES: ReadonlySet<string> = new Set(['42703', '42704', 'PGRST200', 'PGRST202', 'PGRST205']);

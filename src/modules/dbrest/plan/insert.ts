@@ -38,7 +38,7 @@ interface KeyValue {
 
 /** The treatment of rows that already exist. */
 export interface Conflict {
-  /** None: those of any constraint. */
+  /** Empty: rows that are in conflict by any constraint. */
   readonly columns: readonly string[];
   /** The predicate of a partial unique index, as in the catalogue. */
   readonly predicate?: string;
@@ -46,8 +46,8 @@ export interface Conflict {
   readonly constraint?: string;
   readonly action: 'merge' | 'ignore';
   /**
-   * Present if an insert would need columns that the rows do not have: PostgreSQL finds that out before it looks for rows that
-   * exist. Those are updated by these columns, and the others refused.
+   * Present if the rows lack a column that an insert needs: PostgreSQL would refuse them before it looks for existing
+   * rows. Rows that are found by these columns are updated; the others are refused.
    */
   readonly by?: readonly WrittenColumn[];
 }
@@ -109,7 +109,7 @@ function withoutEmpty(source: InsertSource, table: Table, context: Context): Ins
   };
 }
 
-/** The columns that existing rows are updated by, if no row of the body can be inserted. */
+/** The columns by which existing rows are found and updated, if no row of the body can be inserted. */
 function updatedBy(
   { action, columns, predicate }: Conflict,
   table: Table,
@@ -128,7 +128,7 @@ function isRequired({ isNotNull, defaultSql, identity, isGenerated }: Column): b
   return isNotNull === true && defaultSql === undefined && identity === undefined && !isGenerated;
 }
 
-/** `isNew`: a row that is there is left as it is. */
+/** `isNew`: an existing row is left unchanged. */
 interface PutSource extends WriteSource {
   readonly isNew: boolean;
 }

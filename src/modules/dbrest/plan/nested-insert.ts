@@ -13,14 +13,14 @@ import { findEmbedSource, isRelation } from './embed.ts';
 import type { Context } from './node.ts';
 import { type WrittenColumn, writtenColumn } from './written-columns.ts';
 
-/** Rows of a related table that an insert has in a member of its own rows. */
+/** Rows of a related table in a member of the rows of an insert. */
 export interface NestedInsert extends InsertedRows {
   /** The member. */
   readonly member: string;
   readonly form: 'object' | 'array';
-  /** Columns of the rows that they are in, and the columns here that are equal to them. */
+  /** Columns of the outer rows, and the columns here that are equal to them. */
   readonly pairs: Relationship['pairs'];
-  /** The rows that they are in refer to them, so they are inserted first; otherwise they refer to those. */
+  /** The outer rows refer to these rows, which are inserted first. Otherwise these rows refer to the outer ones. */
   readonly isReferenced: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface InsertedRows {
   readonly nested: readonly NestedInsert[];
 }
 
-/** Most rows of related tables in one body, and most members that have some. */
+/** Most nested rows in one body, and most members that hold some. */
 const MOST_ROWS = 10_000;
 const MOST_MEMBERS = 20;
 
@@ -44,7 +44,7 @@ interface NestingCount {
   members: number;
 }
 
-/** Rows in a body: their path, and what is in their members. */
+/** Rows in a body: their path and their members. */
 interface BodyRows {
   readonly path: readonly string[];
   readonly keys: readonly string[];
@@ -115,7 +115,7 @@ function embedOf(member: string): SelectedEmbed {
   return { kind: 'embed', target, ...(hint !== undefined && { hint }), spread: false, select: [] };
 }
 
-/** Where a member of rows is. */
+/** The context of a member of rows. */
 interface MemberScope {
   readonly members: NestedMembers;
   readonly table: Table;

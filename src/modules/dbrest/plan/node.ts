@@ -20,7 +20,7 @@ export interface ReadTarget {
 /** The input of every planning step. */
 export interface Context extends ReadTarget {
   readonly known: Schema;
-  /** Receives the targets that a request names instead of the aliases of their embeds; or such names are refused. */
+  /** Collects the targets that a request names instead of the aliases of embeds. `refused`: such names are faults. */
   readonly legacyTargets?: Map<string, string> | 'refused';
   /** The rows of the node come from a function or a write instead of its table. */
   readonly isDerived?: boolean;
@@ -118,11 +118,11 @@ export interface ReadNode {
   readonly sorts: readonly Sort[];
   readonly limit?: number;
   readonly offset: number;
-  /** The rows are grouped by all outputs that are no aggregates. */
+  /** The rows are grouped by all outputs that are not aggregates. */
   readonly grouped: boolean;
   /** The filters of the groups. */
   readonly having: readonly GroupCondition[];
-  /** Number of leading sorts by which rows are distinct: of rows that are equal in them the first is kept. 0: all are. */
+  /** Number of leading sorts that make rows distinct: of rows that are equal in them the first is kept. 0: all are. */
   readonly distinct: number;
 }
 

@@ -144,7 +144,7 @@ function isGroupedBy({ having, order, distinct }: LevelAt): boolean {
   return having.length > 0 || order.some(isOfGroup) || (distinct !== 'rows' && distinct.some(isOfGroup));
 }
 
-/** A function may give more rows than the one that it declares (`rows 1`). */
+/** A function that is declared with `rows 1` may return more rows. */
 function mostOf({ single, by, target }: EmbedSource, { maxRows: limits }: Context): number {
   const maxRows = rowLimitOf(limits, target.name) ?? Infinity;
   return single && 'returnsSet' in by && by.returnsSet ? Math.min(1, maxRows) : maxRows;

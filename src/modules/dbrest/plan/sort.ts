@@ -29,11 +29,11 @@ interface SortScope {
   readonly embeds: readonly EmbedDraft[];
   readonly outputs: readonly Output[];
   readonly grouped: boolean;
-  /** They are grouped for `distinct` alone. */
+  /** Only `distinct` groups the rows. */
   readonly isDistinct: boolean;
 }
 
-/** Plans the order of a level, and by what its rows are distinct. Throws a `DbrestFault`. */
+/** Plans the order of a level and its `distinct`. Throws a `DbrestFault`. */
 export function planOrder(
   { order, distinct }: Pick<Level, 'order' | 'distinct'>,
   scope: SortScope,
@@ -62,8 +62,8 @@ function planSort(term: OrderTerm, scope: SortScope, context: Context): Sort {
 }
 
 /**
- * PostgreSQL keeps the first row of each combination only if the order begins with what is to be distinct. Throws 42P10 if it
- * does not.
+ * PostgreSQL keeps the first row of each combination only if the order begins with the keys of `distinct`. Throws 42P10
+ * if it does not.
  */
 function distinctSorts(keys: readonly Sort[], sorts: readonly Sort[]): { sorts: Sort[]; distinct: number } {
   const end = sorts.findIndex((sort) => !keys.some((key) => isSameKey(key, sort)));
@@ -136,7 +136,7 @@ function relatedKey(
   return { kind: 'related', embed, index };
 }
 
-/** An aggregate of the rows of a to-many embed, also by the name that it has there; `count` is their number. */
+/** An aggregate of the rows of a to-many embed, which may be named as in the embed; `count` is the number of rows. */
 function aggregationBelow(key: OrderKey, { node }: EmbedDraft, context: Context): Aggregation | undefined {
   const { table, outputs } = node;
   if ('aggregate' in key) return planAggregation(key, table, context);
@@ -169,11 +169,11 @@ function indexOfOutput(value: Value | number, embed: EmbedDraft, context: Contex
   return shown ?? indexOfHidden({ kind: 'value', value, name: '' }, embed, context);
 }
 
-/** The index of a key of an embed below a to-one embed among the outputs of that. */
+/** The index of a key of an embed below a to-one embed, among the outputs of the to-one embed. */
 function indexBelow(key: RelatedKey, around: EmbedDraft, context: Context): number {
   const { embeds } = around.node;
   const below = key.embed as EmbedDraft;
-  // An embed without columns is left out where nothing needs it.
+  // An embed without columns is left out unless something needs it.
   if (!embeds.includes(below)) embeds.push(below);
   return key.kind === 'related'
     ? indexOfHidden({ kind: 'spread', embed: below, index: key.index, name: '' }, around, context)
@@ -208,13 +208,13 @@ interface GroupedRows {
   readonly table: Table;
   /** The rows come from a function or a write instead of the table. */
   readonly isDerived: boolean;
-  /** They are grouped for `distinct` alone. */
+  /** Only `distinct` groups the rows. */
   readonly isDistinct: boolean;
 }
 
 /**
- * The order of grouped rows. It refers to an output where it can: an equal expression would not be recognised as the same.
- * Throws 42803 for an order by what the rows are not grouped by, for distinct rows 42P10.
+ * The order of grouped rows. It refers to an output where it can, because PostgreSQL would not recognise an equal
+ * expression as the same. Throws 42803 for an order by anything else, 42P10 if the rows are distinct.
  */
 function groupedSort(sort: Sort, rows: GroupedRows): Sort {
   switch (sort.kind) {
@@ -268,7 +268,7 @@ function relatedName(output: Output | undefined): string {
   return isColumn ? output.value.of.column.name : output.name;
 }
 
-/** The columns by which rows are grouped as they are. */
+/** The columns by whose own values the rows are grouped. */
 function groupedColumns(outputs: readonly Output[]): ReadonlySet<string> {
   return new Set(
     outputs.flatMap((output) => {

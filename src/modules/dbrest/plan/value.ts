@@ -10,7 +10,7 @@ import {
 } from '../schema/index.ts';
 import type { Aggregation, Context, Output, Value, Cast } from './node.ts';
 
-/** A field, and what its name may have been taken for if there is no such column. */
+/** A field, and the names that it may have been confused with if there is no such column. */
 interface NamedField extends Field {
   readonly instead?: TakenFor | undefined;
 }
@@ -28,7 +28,7 @@ export function planValue(
   return { of: { kind: 'computed', call }, path, type: typeBelow(call.type, path) };
 }
 
-/** 42703. Columns of a table are suggested to those who may use them; what a function or a write gives has no privileges. */
+/** 42703. Columns of a table are suggested if the role may use them; results of functions or writes need no right. */
 export function unknownColumn(
   { name, instead }: { readonly name: string; readonly instead: TakenFor | undefined },
   table: Table,

@@ -59,7 +59,7 @@ export interface PlannedWrite extends FoundWrite {
   readonly roleSettings: RoleSettings | undefined;
   /** The number of merged rows is needed. */
   readonly counted: boolean;
-  /** The result may violate what the client asked for, so it is checked before the commit. */
+  /** The result may not fit the request, so it is checked before the commit. */
   readonly held: boolean;
 }
 
@@ -88,7 +88,7 @@ export function formWrite(
   const preferences = appliedTo(write, request);
   const isNew = write.kind === 'insert' && write.form === 'object';
   const shape = shapeOf(media, isNew ? 1 : undefined);
-  // Of a deleted row nothing is left that could be compared.
+  // A deleted row leaves no version to compare.
   const isVersionless = method === 'DELETE' || media.plan || shape === 'handled' || nests(write);
   const version = isVersionless ? undefined : column;
   const shows = shownBy(found, media, version);
@@ -220,8 +220,8 @@ function planUpdate(source: WriteSource, table: Table, context: Context): Update
 }
 
 /**
- * The columns by which each element of an array finds its rows: the primary key, or what `on_conflict` names. `undefined` if one row of
- * values holds for all rows. Throws DBREST105 and 42703.
+ * The columns by which each element of an array finds its rows: the primary key, or the columns of `on_conflict`.
+ * `undefined` if one row of values holds for all rows. Throws DBREST105 and 42703.
  */
 function elementKey(
   { query, body }: WriteSource,
@@ -244,7 +244,7 @@ function planDelete({ rows }: WriteQuery, table: Table, context: Context): Delet
   return { kind: 'delete', table, rows: touchedRows(rows, table, context) };
 }
 
-/** Plans which rows a write affects. Throws PGRST127 for a range of rows that cannot be told apart. */
+/** Plans which rows a write affects. Throws PGRST127 for a range of rows that no column identifies. */
 function touchedRows(request: ReadQuery, table: Table, context: Context): TouchedRows {
   const embeds = request.select.flatMap(embedsOnly);
   // An empty `select` would mean all columns; which columns are read does not matter here.

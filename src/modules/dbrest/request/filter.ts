@@ -101,17 +101,17 @@ interface SearchText {
   readonly mayName: boolean;
 }
 
-/** Throws PGRST100 at the character that `to_tsquery` would not take. */
+/** Throws PGRST100 at the character that `to_tsquery` would refuse. */
 function checkSearch(scanner: Scanner, { start, text, mayName }: SearchText): void {
   const fault = faultInSearch(text);
   const first = mayName ? (FIRST_WORD.exec(text)?.[0] ?? '') : '';
   if (!fault || (first !== '' && !faultInSearch(text.slice(first.length)))) return;
-  // In quotes its characters are not those of the parameter.
+  // A query in quotes has other offsets than the parameter: its start is reported.
   scanner.at = start + (scanner.text.startsWith(text, start) ? fault.at : 0);
   throw scanner.unexpected(fault.expected);
 }
 
-/** Throws PGRST100 if what follows the name of a configuration is no query. Only the schema knows such names. */
+/** Throws PGRST100 if the text behind the name of a configuration is not a query. Only the schema knows such names. */
 export function refuseSearch(operator: string, whole: string, query: string): void {
   const fault = operator === STRICT_SEARCH ? faultInSearch(query) : undefined;
   if (!fault) return;
@@ -185,7 +185,7 @@ function parseTreeValue(scanner: Scanner): string {
   return literal;
 }
 
-/** The index after the brace that closes the one at `start`. */
+/** Returns the index behind the brace that closes the one at `start`. */
 function endOfArray(text: string, start: number): number | undefined {
   let depth = 0;
   let inQuotes = false;
@@ -257,7 +257,7 @@ export function parseLogic(operator: string, value: string, count: () => void): 
   const scanner = new Scanner('logic tree', operator + value, value);
   scanner.at = operator.length;
   const logic = parseGroup(scanner, operator, { depth: 1, parseLeaf: counting(count, parseLeaf) });
-  // PostgREST ignores whatever follows a tree. A condition that would be lost is refused here.
+  // PostgREST ignores any text behind a tree. Here it is refused, because a condition would be lost.
   scanner.skipClosing();
   scanner.end();
   return logic;

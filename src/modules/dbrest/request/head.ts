@@ -37,7 +37,7 @@ export interface RequestHead {
   readonly kind: 'read' | 'write' | 'call' | 'describe' | 'options';
   /** `QUERY` also for a POST that stands for it. */
   readonly method: string;
-  /** No body has to be made for the response. */
+  /** The response needs no body. */
   readonly isBodyless: boolean;
   readonly resource: Resource;
   /** One of `dbrest_schemas`. */
@@ -46,7 +46,7 @@ export interface RequestHead {
   readonly preferences: Preferences;
   /** Present only if a header depends on them. */
   readonly features: ServerFeatures | undefined;
-  /** Of a write. */
+  /** The condition of a write. */
   readonly precondition?: Precondition | undefined;
 }
 
@@ -193,7 +193,7 @@ export interface Resource {
   readonly kind: 'root' | 'table' | 'function';
   /** Empty for the root. */
   readonly name: string;
-  /** The function takes the place of the root. */
+  /** The function of `dbrest_root`, which is served at the root. */
   readonly isRoot?: boolean;
 }
 

@@ -98,12 +98,12 @@ export function hasCondition(x: Exchange): boolean {
   return x.header('if-match') !== undefined || x.header('if-none-match') !== undefined;
 }
 
-/** Returns whether a response has no body that would have to be made: a HEAD does not need one to compare tags. */
+/** Returns whether a response needs no body: a HEAD does not need one to compare tags. */
 export function isBodyless(x: Exchange): boolean {
   return x.method === 'HEAD' && !hasCondition(x);
 }
 
-/** The condition of a write: its rows are there, have one of these versions, or the row is not there. */
+/** The condition of a write: its rows exist, its rows have one of these versions, or its row does not exist. */
 export type Precondition =
   | { readonly kind: 'present' }
   | { readonly kind: 'match'; readonly versions: readonly string[] }
@@ -129,7 +129,7 @@ export function preconditionOf(x: Exchange): Precondition | undefined {
 
 /** More tags in one header are refused. */
 const MOST_TAGS = 100;
-/** An entity tag and the comma behind it; bytes above 0x7f may stand in it (RFC 9110, 8.8.3). Empty elements are allowed. */
+/** An entity tag and the comma behind it. Bytes above 0x7f are allowed (RFC 9110, 8.8.3), and empty elements, too. */
 const TAG = /[\t ]*(?:(W\/)?"([!#-~\x80-\uffff]*)"[\t ]*)?(?:,|$)/y;
 
 /** The strong tags of an `If-Match` header, without their quotes, or `*`: weak ones never match. Throws DBREST103. */
@@ -140,7 +140,7 @@ export function parseIfMatch(header: string): '*' | readonly string[] {
   TAG.lastIndex = 0;
   while (TAG.lastIndex < header.length) {
     const [, weak, opaque] = TAG.exec(header) ?? [];
-    // A failed match sets the index back.
+    // A failed match resets the index to 0.
     if (TAG.lastIndex === 0) throw malformedIfMatch();
     if (opaque === undefined) continue;
     found += 1;
@@ -197,7 +197,7 @@ export type Preference = Exclude<keyof Preferences, 'unknown'>;
 /** No preferences. */
 export const NO_PREFERENCES: Preferences = { unknown: [] };
 
-/** Every preference of PostgREST, and `timeout`, which it may get, in the order of `Preference-Applied`. */
+/** The preferences of PostgREST and `timeout`, in the order of `Preference-Applied`. */
 const PREFERENCES: readonly (readonly [name: string, preference: Preference, values: RegExp])[] = [
   ['resolution', 'resolution', /^(merge|ignore)-duplicates$/],
   ['missing', 'missing', /^(default|null)$/],
@@ -242,7 +242,7 @@ export function only(preferences: Preferences, honours: readonly Preference[]): 
   return { ...(Object.fromEntries(kept) as Omit<Preferences, 'unknown'>), unknown: preferences.unknown };
 }
 
-/** Drops what cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
+/** Drops preferences that cannot be honoured. Throws PGRST122 if the client asked for strict handling. */
 export function honoured(preferences: Preferences, mayChooseEnd: boolean): Preferences {
   if (preferences === NO_PREFERENCES) return NO_PREFERENCES;
   const { tx, ...others } = preferences;

@@ -179,7 +179,7 @@ async function readRows(x: Exchange, { head, query, nests }: ParsedWrite): Promi
   if (!received) return undefined;
   const rows = await readWritten(received, { named: query.columns !== undefined, nests });
   if (head.method === 'PATCH' || !rows.isSeveral) return { kind: 'rows', rows };
-  // Nothing else depends on their number.
+  // Only a PATCH depends on the number of rows.
   return { kind: 'rows', rows: { ...rows, isSeveral: false } };
 }
 

@@ -17,8 +17,8 @@ export interface InnerRequest {
 }
 
 /**
- * Headers that say what one request asks for, and in which form. An inner request has only its own; all others are those of
- * the request around it, so that it cannot forge what a proxy says about the client.
+ * Headers that belong to a single request. An inner request has only its own ones. All other headers are those of the
+ * outer request, so that an inner request cannot forge what a proxy says about the client.
  */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept',
@@ -99,11 +99,11 @@ export class KeptResponse {
   }
 }
 
-/** Where inner requests go. */
+/** The location of inner requests. */
 interface InnerLocation {
   /** The path of the location without its last slash. */
   readonly base: string;
-  /** The same as clients write it, which a rewrite may have changed. */
+  /** The same path as the client wrote it, before any rewrite. */
   readonly shownBase: string;
   readonly mostBytes: number;
 }
@@ -140,8 +140,8 @@ export function shownBaseOf(origin: Exchange, own: string, base: string): string
 }
 
 /**
- * Rejects unless a client could send an inner request by itself: it would meet this location, and nothing on the way there
- * would refuse it.
+ * Rejects unless a client could send the inner request directly: it would reach this location without being refused
+ * before.
  */
 export async function checkServedHere(x: Exchange, { place, path }: LocationFacts): Promise<void> {
   const { requestUri } = x.request;

@@ -73,7 +73,7 @@ export function customMedia(name: string, handler?: RowHandler): Media {
   return { format: 'custom', stripped: false, name: shown, ...(handler && { handler }) };
 }
 
-/** Returns whether a media type of the database stands for all. */
+/** Returns whether a media type of the database stands for all media types. */
 export function isAny(name: string): boolean {
   return name === ANY;
 }
@@ -96,7 +96,7 @@ function vendorMedia(
   if (kind === 'plan') return planMedia(`${name}+${suffix ?? 'text'}`, parameters);
   if (suffix === 'text') return undefined;
   const media = json(kind === 'object' ? 'object' : 'json', `${name}+json`, parameters);
-  // Without a parameter, an array is what plain JSON is.
+  // Without a parameter, an array is plain JSON.
   return media.format === 'json' && !media.stripped ? JSON_MEDIA : media;
 }
 
@@ -152,7 +152,7 @@ export function acceptedMedia(accept: string | undefined): readonly Accepted[] {
 export const OPENAPI_TYPE = 'application/openapi+json';
 const DESCRIPTION: Media = { format: 'json', stripped: false, name: OPENAPI_TYPE };
 
-/** The same entry of `Accept` where any JSON may be given as a description. */
+/** An entry of `Accept` where a description may be given as JSON: the OpenAPI type is accepted, too. */
 export function withDescription(entry: Accepted): Accepted {
   return entry.type === OPENAPI_TYPE ? { ...entry, media: DESCRIPTION } : entry;
 }

@@ -25,7 +25,7 @@ export interface NestedMembers {
 export const DEEPEST_ROWS = 4;
 /** PostgreSQL's limit for the columns of a table. An object with more keys is the value of a JSON column. */
 const MOST_KEYS = 1_600;
-/** Most keys of a body that are kept. An object with further keys is not taken for a row. */
+/** Most keys of a body that are kept. An object with further keys does not count as a row. */
 const MOST_KEPT = 20_000;
 /** A name and a hint of 63 bytes each and the mark between them, each byte written as `\uXXXX`, in quotes. */
 const LONGEST_KEY_BYTES = (63 + 1 + 63) * 6 + 2;
@@ -60,7 +60,7 @@ export function* nestedMembers(json: Buffer): Generator<undefined, NestedMembers
   return root.nested;
 }
 
-/** Where a value is, and how many keys may still be kept. */
+/** The depth of a value, and the number of keys that may still be kept. */
 interface ScanScope {
   readonly depth: number;
   readonly kept: { left: number };
@@ -110,7 +110,7 @@ function* addMember(
   if (!draft.keys.has(key)) {
     if (draft.rows > 0) draft.differs = true;
     if (depth === 0) {
-      // A member that is not looked into might have rows that are dropped.
+      // Rows in a member that is skipped would be lost.
       if (draft.keys.size === MOST_KEYS) throw tooLarge(`rows have at most ${MOST_KEYS} members`);
     } else if (draft.keys.size > MOST_KEYS || kept.left === 0) {
       draft.differs = true;

@@ -33,7 +33,7 @@ export function isGrouping(key: string, value: string): boolean {
 
 const TREE = /^(?:not\.)?(?:and|or) *\(/;
 
-/** Returns whether the value of `having` does not begin like a filter of a column of that name. */
+/** Returns whether a value is that of the clause, because it does not begin like a filter of a column `having`. */
 function isHaving(value: string): boolean {
   return TREE.test(value) || !isOperation(value);
 }
@@ -76,7 +76,7 @@ function parseKey(key: string, value: string): QueryKey {
 }
 
 const MOST_FILTERS = 500;
-/** `select` has at most as many items. */
+/** The items of `select` have the same limit. */
 const MOST_EMBEDS = 500;
 /** Parameters of writes, which reads ignore. */
 const WRITES_ONLY = new Set(['columns', 'on_conflict']);
@@ -188,7 +188,7 @@ function levelOf(levels: Map<string, LevelDraft>, path: readonly string[]): Leve
   if (known) return known;
   const level: LevelDraft = { path, filters: [], having: [] };
   levels.set(key, level);
-  // The root has a level, too.
+  // The root counts as a level, too.
   if (levels.size > MOST_EMBEDS + 1)
     throw tooLarge(`parameters of at most ${MOST_EMBEDS} embedded resources`);
   return level;

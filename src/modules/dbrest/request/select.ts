@@ -241,7 +241,7 @@ function parseTerm(scanner: Scanner): OrderTerm {
   return { ...key, ...(direction && { direction }), ...(nulls && { nulls }) };
 }
 
-/** Parses a field or an aggregate, of the rows themselves or of the relation around it: `a(b(field))`. */
+/** Parses a field or an aggregate, of the rows themselves or of a relation around it: `a(b(field))`. */
 function parseKey(scanner: Scanner): OrderKey {
   const relations: string[] = [];
   for (;;) {

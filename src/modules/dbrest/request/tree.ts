@@ -105,7 +105,7 @@ export interface Level {
   readonly filters: readonly Logic[];
   /** The filters of groups, combined by `and`. */
   readonly having: readonly GroupLogic[];
-  /** `rows`: equal rows are shown once. Keys: of the rows in which these are equal, the first one is shown. */
+  /** `rows`: equal rows are shown once. Keys: of the rows with equal keys the first one is shown. */
   readonly distinct: 'rows' | readonly OrderKey[];
   readonly order: readonly OrderTerm[];
   readonly limit?: number;

@@ -6,7 +6,7 @@ const SHORTEST_PAUSE_MS = 1_000;
 const PAUSE_PER_LOAD = 10;
 /** For a certain change: reloads take at most a third of the time. */
 const PAUSE_PER_CHANGE = 2;
-/** A request waits at most this long for a reload that is due, and for a possible change at most as many do. */
+/** A request waits at most this long for a reload that is due; for a possible change so many requests may wait. */
 const LONGEST_PAUSE_MS = 2_000;
 const MOST_WAITING = 100;
 
@@ -36,7 +36,7 @@ export class SchemaCache {
   /** How many requests wait for a reload that may bring what they name. */
   #waiting = 0;
   readonly #readState: () => Promise<string>;
-  /** A look at the state of the database, and the one behind it. */
+  /** The query of the state of the database that runs, and the one that follows it. */
   #looking: Promise<string> | undefined;
   #lookingNext: Promise<string> | undefined;
 
@@ -106,7 +106,7 @@ export class SchemaCache {
     }
   }
 
-  /** The state of the database after this call, which requests that come at once learn together. */
+  /** The state of the database after this call. Requests that come at the same time share one query. */
   #look(): Promise<string> {
     if (!this.#looking) {
       this.#looking = this.#readState().finally(() => (this.#looking = undefined));
@@ -119,7 +119,7 @@ export class SchemaCache {
     return this.#lookingNext;
   }
 
-  /** How long it is until a reload is due that has to keep its distance; a load in progress is joined at once. */
+  /** The time until a reload may begin that keeps this distance. A load in progress is joined at once. */
   #pauseMs(distanceMs: number): number {
     return this.#loading ? 0 : this.#reloadedMs + distanceMs - Date.now();
   }
@@ -149,7 +149,7 @@ export class SchemaCache {
     return this.#refreshing;
   }
 
-  /** `follower` is called with each schema when it comes into use. Returns the function that ends it. */
+  /** Calls `follower` with each schema when it comes into use. Returns the function that stops this. */
   follow(follower: (schema: Schema) => void): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);

@@ -93,10 +93,10 @@ where c.oid not in (
 )`;
 
 /**
- * The section `inertWrites`: tables whose rows can be written without running a user-defined function, or a volatile one that
- * has an effect on the session. No such function may be in a trigger, a rule, a default, a generated column, a check, an index
- * or an operator class. Internal triggers of foreign keys run none, unless they change another table. Before PostgreSQL 15
- * it is the table that depends on what a generated column uses.
+ * The section `inertWrites`: tables whose rows can be written without running a user-defined function, or a volatile
+ * one that has an effect on the session. No such function may be in a trigger, a rule, a default, a generated column, a
+ * check, an index or an operator class. Internal triggers of foreign keys run none, unless they change another table.
+ * Before PostgreSQL 15 the functions of a generated column are among the dependencies of its table.
  */
 const INERT_WRITES_SQL = `
 union all

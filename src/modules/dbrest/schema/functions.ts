@@ -82,8 +82,8 @@ union all
 )`;
 
 /**
- * Returns a text that is another one once a table, column, type, function or key was made, changed or removed. It costs a small part
- * of reading the catalogue.
+ * Returns a text that changes when a table, column, type, function or key is made, changed or removed. It costs a small
+ * part of a read of the catalogue.
  */
 export const STATE_SQL = `select pg_catalog.concat_ws(' ', ${[
   'pg_namespace',

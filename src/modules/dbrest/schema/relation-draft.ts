@@ -142,7 +142,7 @@ export function viewKey(bases: readonly BaseColumns[], relations: RelationDrafts
 }
 
 /**
- * How changes of a relation are announced: by the first of its bases that announces its own and whose key it selects whole.
+ * The announcement of changes of a relation: that of its first base that has one and whose whole key it selects.
  */
 export function followedOf(
   { columns }: Pick<RelationDraft, 'columns'>,

@@ -83,7 +83,7 @@ export interface Table extends TableName {
   readonly followed?: Followed;
 }
 
-/** How changes of a relation are announced: by triggers of its own, or of the table that a view selects. */
+/** The announcement of changes of a relation: by its own triggers, or those of the table that a view selects. */
 export interface Followed {
   /** The announcing table: `schema.name`. */
   readonly by: string;
@@ -192,7 +192,7 @@ export interface Schema {
   readonly beganMs?: number;
   /** The state of the database before its read; another text means that it has changed. */
   readonly state?: string;
-  /** Of the catalogue that it was made from; the same for one without changes. */
+  /** The digest of its catalogue; equal digests mean equal entries. */
   readonly digest?: string;
   /** By schema, then by table. */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, Table>>;
@@ -202,13 +202,13 @@ export interface Schema {
   readonly mediaHandlers?: readonly MediaHandler[];
   /** User-defined types: enums, domains, ranges, base and composite types, including those of extensions. */
   readonly types?: readonly TableName[];
-  /** Their object ids: a type that is replaced by one of the same name has another. */
+  /** Their object ids. A type that replaces one of the same name has another id. */
   readonly typeIds?: ReadonlySet<string>;
   /** Representations by domain, as printed by `format_type`. */
   readonly representations?: ReadonlyMap<string, Representation>;
   /** Base types by domain, both as printed by `format_type`; a base type may be a domain. */
   readonly domains?: ReadonlyMap<string, string>;
-  /** Schemas of the operators `=` that types of extensions have for themselves, by type, as printed by `format_type`. */
+  /** Schemas of the operators `=` that extensions define for their types, by type, as printed by `format_type`. */
   readonly equalities?: ReadonlyMap<string, string>;
   /** Names of text search configurations of all schemas. */
   readonly textSearchConfigs: ReadonlySet<string>;
@@ -236,16 +236,16 @@ export interface ServerFeatures {
 export interface StoredSetting {
   /** `pgrst.db_schemas` in lower case, or `app.settings.name` as it was written. */
   readonly name: string;
-  /** `null`: too long. */
+  /** `null`: the value is too long. */
   readonly value: string | null;
 }
 
-/** A set of keys has some kilobytes. */
+/** A set of keys takes some kilobytes. */
 const LONGEST_VALUE_BYTES = 65_536;
 
 /**
  * Settings of the login role that configure gw, those for this database before those for all. They are read from the
- * catalogue: a session would know those of its start alone.
+ * catalogue, because a session only knows the settings of its own start.
  */
 export const SETTINGS_SQL = `
 union all

@@ -52,7 +52,7 @@ export class CatalogueShare {
   #lastRead: number;
   #vacant = (): void => undefined;
 
-  /** `posted` is called with catalogues that another worker has read without this one waiting for it. */
+  /** `posted` is called with catalogues of other workers for which this one did not wait. */
   constructor(key: ShareKey, workerId: number, posted: (reading: Reading) => void) {
     this.#state = new Int32Array(key.state);
     this.#me = workerId;
@@ -105,12 +105,12 @@ export class CatalogueShare {
     return holder === 0 || holder === this.#me;
   }
 
-  /** Notifications are heard for as long from now on; 0: no more. */
+  /** Notifications are heard for this long from now on; 0: no longer. */
   holdLease(ms: number): void {
     Atomics.store(this.#state, LEASE, ms === 0 ? 0 : (Date.now() + ms) | 0 || 1);
   }
 
-  /** Notifications are heard, by whichever worker listens. */
+  /** Returns whether some worker hears notifications. */
   get isLeaseHeld(): boolean {
     const untilMs = Atomics.load(this.#state, LEASE);
     return untilMs !== 0 && ((untilMs - Date.now()) | 0) > 0;

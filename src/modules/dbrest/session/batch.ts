@@ -175,9 +175,9 @@ export class Batch {
   /** Adds the messages of the batch: all of them, or none if it throws. */
   write(messages: Messages, names: StatementNames): void {
     const steps = this.#all;
-    // Before anything is added: others share the write, and half a batch would run as a part of the next one.
+    // Before anything is added: other batches share the write, and half a batch would run as a part of the next one.
     const fields = steps.map(({ statement }) => fieldsOf(statement.values));
-    // Close comes first: after an error the server would skip it. What this batch evicts it may also use.
+    // Close comes first: after an error the server would skip it. The batch may use a statement that it evicts.
     for (const name of names.evicted()) messages.close(name);
     const named: UsedName[] = [];
     let isBehindSink = false;
@@ -190,7 +190,7 @@ export class Batch {
     for (let i = 0; i < steps.length; i += 1) {
       const { statement, described } = steps[i] as RunStep;
       const { name, parse } = named[i] as UsedName;
-      // Behind a pooler the name may be there from before. What it stands for is the same, but might be outdated.
+      // Behind a pooler the name may already exist. It names the same statement, which might be outdated.
       if (parse && name !== '') messages.close(name);
       if (parse) messages.parse(name, statement.text);
       messages.bind(name, fields[i] as Fields);
@@ -220,7 +220,7 @@ export class Batch {
 
   #nameOf(text: string, names: StatementNames, isBehindSink: boolean): UsedName {
     if (!this.#prepares) return names.useOnce(text);
-    // Once a sink has rows, the batch cannot be repeated: what follows must not depend on the batches before it.
+    // Once a sink has rows, the batch cannot be repeated, so later statements must not depend on earlier batches.
     return isBehindSink ? names.useParsed(text) : names.use(text);
   }
 
@@ -251,7 +251,7 @@ export class Batch {
     this.#fail(error);
   }
 
-  /** All results have arrived: a sink that is still full must not keep the connection from the batches behind. */
+  /** All results have arrived. A sink that is still full must not block the connection for the batches behind. */
   end(): void {
     this.#hasEnded = true;
     this.#resume();
@@ -300,7 +300,7 @@ export class Batch {
  */
 export type Leftovers = 'nothing' | 'sequences' | 'settings' | 'anything';
 
-/** The state that two requests together may leave. */
+/** Returns the state that two requests together may leave. */
 export function more(one: Leftovers, other: Leftovers): Leftovers {
   if (one === other || other === 'nothing') return one;
   return one === 'nothing' ? other : 'anything';
@@ -312,7 +312,7 @@ const NO_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 const NO_SEQUENCES = 'discard sequences';
 const NO_CURSORS = 'close all';
 const NO_CHANNELS = 'unlisten *';
-/** Those that a function has prepared in SQL. `deallocate all` would close those of the session, too. */
+/** Closes statements that a function has prepared in SQL. `deallocate all` would close those of the session, too. */
 const NO_STATEMENTS = `do $$ declare own text; begin
   for own in select name from pg_catalog.pg_prepared_statement() where from_sql loop
     execute pg_catalog.format('deallocate %I', own);
@@ -364,7 +364,7 @@ interface LeadTasks {
 interface Resetting {
   /** SQL calls that restore the session's own settings. */
   readonly own: readonly string[];
-  /** It is done before each request, so it is no more than that is worth. */
+  /** The reset runs before each request, so it leaves out what is not worth its time. */
   readonly isPooled: boolean;
 }
 
@@ -380,9 +380,9 @@ export function compileLead(resetting: Resetting): (tasks: LeadTasks) => readonl
 const NO_PLANS = silent('discard plans');
 
 /**
- * Statements that set the isolation level of a transaction. They have to come before all that read anything, even before a
- * `select set_config(…)`. PostgreSQL begins each transaction with the default again, so nothing is left behind; `set local`
- * would do the same, but writes a warning outside of a transaction block.
+ * Statements that set the isolation level of a transaction. They have to come before all statements that read anything,
+ * even `select set_config(…)`. PostgreSQL begins each transaction with the default again, so nothing is left behind.
+ * `set local` would do the same, but writes a warning outside of a transaction block.
  */
 const ISOLATE: Readonly<Record<Isolation, RunStep>> = {
   serializable: silent(`set transaction_isolation = 'serializable'`),

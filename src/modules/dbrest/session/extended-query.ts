@@ -75,7 +75,7 @@ export interface Fields {
   readonly sizeBytes: number;
 }
 
-/** Encodes values to bind. Throws if one has another type; once all are encoded, nothing keeps a batch from being written. */
+/** Encodes values to bind. Throws for a value of another type, so that it happens before the batch is written. */
 export function fieldsOf(values: readonly BoundValue[]): Fields {
   const fields: BoundValue[] = [];
   let sizeBytes = 0;
@@ -145,9 +145,9 @@ export interface UsedName {
 }
 
 interface NamesOptions {
-  /** How many statements are kept. */
+  /** Most statements that are kept. */
   readonly statements: number;
-  /** How long their texts may be together. */
+  /** Most characters of their texts together. */
   readonly characters: number;
   /** Each batch may run in another session of the server, which knows other statements. */
   readonly isPooled?: boolean;
@@ -173,7 +173,7 @@ export class StatementNames {
     this.#byText = new LRUCache({
       max: statements,
       maxSize: characters,
-      // A text that is longer than all may be has the room to itself: whatever is prepared has to be closed by name.
+      // A text above the limit takes all the room, but is kept: prepared statements have to be closed by name.
       sizeCalculation: (_prepared, text) => Math.max(1, Math.min(text.length, characters)),
       dispose: ({ name }, _text, reason) => reason === 'evict' && this.#forgotten.add(name),
     });
@@ -205,14 +205,14 @@ export class StatementNames {
     return names;
   }
 
-  /** Batches use statements of this epoch from now on; those of an earlier one are forgotten. */
+  /** Enters an epoch: statements of earlier epochs are forgotten. */
   enter(epoch: number): void {
     if (epoch <= this.#epoch) return;
     this.#epoch = epoch;
     this.forget();
   }
 
-  /** Forgets all statements and closes them; or forgets those that were found missing or outdated. Each is parsed again. */
+  /** Forgets and closes all statements, or forgets those that were found missing or outdated. Each is parsed again. */
   forget(found?: Iterable<string>): void {
     for (const text of found ?? [...this.#byText.keys()]) {
       const known = this.#byText.peek(text);
@@ -279,7 +279,7 @@ export function lostStatements(error: WireError): boolean {
   return isMisnamed(error) || (error.code === '0A000' && error.routine === 'RevalidateCachedQuery');
 }
 
-/** SQLSTATEs of a name that stands for no statement, or already for one, and of values for another statement. */
+/** SQLSTATEs of an unknown or duplicate statement name, and of values that do not fit the statement. */
 function isMisnamed({ code, severity }: WireError): boolean {
   return code === '26000' || code === '42P05' || (code === '08P01' && severity === 'ERROR');
 }

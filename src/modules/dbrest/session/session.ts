@@ -104,7 +104,7 @@ export class Session {
   readonly #lead: ReturnType<typeof compileLead>;
   /** The state that batches which have ended may have left. */
   #leftovers: Leftovers = 'nothing';
-  /** That of the oldest plans; `undefined` before there are any. */
+  /** The epoch of the oldest plans; `undefined` before there are any. */
   #planEpoch: number | undefined;
   readonly #timeZones = new Set<string>();
   /** The batches that were sent, in the order of their results. */
@@ -278,7 +278,7 @@ export class Session {
     return new Batch({ steps, lead, stream, most: shared?.most, prepares: isPrepared });
   }
 
-  /** Whatever else is sent in this turn of the event loop goes out in the same write. */
+  /** Sends a batch. All batches of one turn of the event loop go out in the same write. */
   #send(running: Running, batch: Batch): void {
     if (!this.#messages) {
       this.#messages = new Messages();
@@ -351,7 +351,7 @@ export class Session {
     const { outdated } = batch;
     if (isRepeated || cancelling || batch.hasBegun || !outdated) return false;
     const { text } = outdated;
-    // Behind a pooler, other statements may still be where they were.
+    // Behind a pooler, other sessions of the server may still have the other statements.
     this.#names.forget(text !== undefined ? [text] : this.isPooled ? batch.texts : undefined);
     running.isRepeated = true;
     running.ending = undefined;
@@ -367,7 +367,7 @@ export class Session {
     if (cancelling) batch.error ??= new ConnectionLost('cancelled', true);
     const isKept = rules.verdict !== undefined && batch.error === undefined;
     const { stream } = this.#client.connection;
-    // It must not fail because of what is prepared.
+    // The end must not depend on prepared statements.
     running.ending = new Batch({ steps: [isKept ? COMMIT : ROLLBACK], stream, prepares: false });
     this.#send(running, running.ending);
   }
@@ -424,7 +424,7 @@ export class Session {
     this.#queue.length = 0;
     for (const running of pending) {
       const isLate = running === first && error instanceof ConnectionLost && error.late;
-      // A batch that would have been repeated had no effect: what its request meets is the loss of the connection.
+      // A batch that would have been repeated had no effect: its request gets the loss of the connection instead.
       if (!running.batch.error || running.batch.outdated)
         running.batch.error = new ConnectionLost(error.message, isLate);
       this.#settle(running);
@@ -455,8 +455,8 @@ function judge({ batch, rules }: Running): void {
 }
 
 /**
- * One timer for the deadlines of many requests: a timer of its own takes a twentieth of the time of a small request. It does
- * not keep the thread alive.
+ * One timer for the deadlines of many requests. A timer for each would take a twentieth of the time of a small request.
+ * The timer does not keep the thread alive.
  */
 export class DeadlineTimer {
   readonly #due: (nowMs: number) => number;

@@ -48,7 +48,7 @@ function resultSql(plan: CallPlan, parameters: Parameters): string {
   const { body, list } = argumentsSql(plan, parameters);
   const call = `${qualifiedName(called)}(${list})`;
   if (called.returns.kind === 'scalar' || called.returns.kind === 'void') {
-    // Without `offset 0`, PostgreSQL would put the call wherever its value is used.
+    // Without `offset 0`, PostgreSQL might copy the call to each use of its value.
     return `select ${call} as ${quoteIdentifier(called.name)}${body && ` from ${body}`} offset 0`;
   }
   return `select ${ROWS}.* from ${body && `${body} cross join lateral `}${call} ${ROWS}`;

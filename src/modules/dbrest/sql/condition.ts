@@ -133,7 +133,7 @@ export function versionText(value: string): string {
   return `(pg_catalog.to_json(${value}) #>> '{}')`;
 }
 
-/** The condition that a row has one of the versions; it is part of the statement, which checks it for the rows that it locks. */
+/** The condition that a row has one of the versions. The statement itself checks it for the rows that it locks. */
 export function hasVersionSql(condition: WriteCondition | undefined, parameters: Parameters): string[] {
   if (condition?.kind !== 'match') return [];
   const versions = parameters.bind(arrayLiteral(condition.versions));

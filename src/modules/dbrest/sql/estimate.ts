@@ -43,7 +43,7 @@ export function estimateFor(
   };
 }
 
-/** The settings that can change an estimate. Only policies, views and functions read those that tell who asks. */
+/** The settings that can change an estimate. Only policies, views and functions read those of the caller. */
 function planningSettings(values: readonly BoundValue[], hidesCaller: boolean): readonly BoundValue[] {
   return hidesCaller
     ? values.filter((_value, i) => i < SETTINGS_OF_CALLER.from || i >= SETTINGS_OF_CALLER.to)

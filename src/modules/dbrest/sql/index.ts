@@ -117,8 +117,8 @@ function guessed(explained: string | null | undefined): number {
 const KEYS = 'k';
 
 /**
- * The rows of a read that is followed, each as two texts: its key, as the triggers announce it, and its JSON. One row
- * more than `mostRows` shows that there are too many.
+ * The rows of a followed read, each as two texts: its key, as the triggers announce it, and its JSON. One row more than
+ * `mostRows` shows that there are too many.
  */
 export function followedRowsSql(plan: ReadPlan, { key }: Followed, mostRows: number): Statement {
   const parameters = new Parameters();
@@ -150,7 +150,7 @@ function keyedSql(plan: ReadPlan, { key, parameters, source }: KeyedSelect): str
   const members = key.map(
     ({ announced, own }) => `${parameters.bind(announced)}::pg_catalog.text, ${ROWS}.${quoteIdentifier(own)}`,
   );
-  // As the triggers make it: both texts are those of jsonb, and can be compared.
+  // In the form of the triggers: both texts are those of jsonb, so that they can be compared.
   const keyText = `pg_catalog.jsonb_build_object(${members.join(', ')})::pg_catalog.text as key`;
   const shown = (outputs: string): string =>
     `${keyText}, (select pg_catalog.row_to_json(o.*) from (select ${outputs}) o)::pg_catalog.text as row`;

@@ -83,9 +83,7 @@ function conflictSql(
   return `${on} update set ${set} where ${where}`;
 }
 
-/*
- * A partial upsert: its rows lack a column that an insert needs, so rows that exist are updated, and the insert of the others fails.
- */
+/* A partial upsert lacks a column that an insert needs: existing rows are updated, the insert of the others fails. */
 
 interface MergeParts {
   readonly body: BoundValue;
@@ -123,8 +121,8 @@ interface OthersScope {
 }
 
 /**
- * The insert of the rows that the update has not found, as a further item of its `with`. PostgreSQL refuses it in its own words, because a
- * column or the privilege to insert is missing. A row that another transaction inserts at the same time is refused as well.
+ * The insert of the rows that the update has not found, as a further item of its `with`. PostgreSQL refuses it, because
+ * a column or the privilege to insert is missing. A row that another transaction inserts meanwhile is refused, too.
  */
 export function othersSql(
   plan: WritePlan,

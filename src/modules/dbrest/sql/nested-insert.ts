@@ -56,7 +56,7 @@ interface TableInsert {
   /** Its number among all, which is part of the name of its setting. */
   readonly index: number;
   readonly form: 'object' | 'array';
-  /** The insert of the rows that these are in, and their member there; absent for the rows of the body itself. */
+  /** The insert of the outer rows, and the member of these rows there; absent for the rows of the body itself. */
   readonly outer?: { readonly insert: TableInsert; readonly by: NestedInsert } | undefined;
   readonly inner: readonly TableInsert[];
   /** Columns that other rows refer to, and those of the key by which the inserted rows are read. */
@@ -163,7 +163,7 @@ interface StatementParts {
   readonly body: BoundValue;
 }
 
-/** The rows of a member as `e(j, n, outer_n)`: their JSON, their number, and the number of the row that they are in. */
+/** The rows of a member as `e(j, n, outer_n)`: their JSON, their number, and the number of their outer row. */
 function elementsSql({ form, outer }: TableInsert, { parameters, body }: StatementParts): string {
   if (!outer) {
     const json = `${parameters.bind(body)}::pg_catalog.json`;
@@ -218,7 +218,7 @@ function insertSql(insert: TableInsert, parts: StatementParts): string {
     ? (column: WrittenColumn) => defaultedSql(column, parts.parameters)
     : givenSql;
   const given = [...rows.columns.map(valueOf), ...values];
-  // Also where no column is read: PostgreSQL refuses elements that are no objects.
+  // Needed even if no column is read: PostgreSQL refuses elements that are not objects.
   const alias = rows.columns.length === 0 ? 'p(none pg_catalog.text)' : writtenAlias(rows.columns);
   const read = ` cross join lateral pg_catalog.json_to_record(e.j) as ${alias}`;
   const list = names.length === 0 ? '' : ` (${names.join(', ')})`;

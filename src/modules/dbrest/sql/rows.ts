@@ -68,7 +68,7 @@ function isAskedOften({ single, inner, tests }: Embed): boolean {
   return !single && tests + (inner ? 1 : 0) > 1;
 }
 
-/** That test as a lateral join; `offset 0` keeps the planner from inlining it. */
+/** The test that an embed has a row, as a lateral join; `offset 0` keeps the planner from inlining it. */
 function testJoinSql({ join }: EmbedAliases, existing: string): string {
   return `cross join lateral (select exists (${existing}) as there offset 0) ${join}t`;
 }
@@ -201,7 +201,7 @@ function rowsOf(embed: Embed, name: EmbedAliases, writing: StatementDraft): stri
   return nodeSql(embed.node, ownRows(embed, name, writing), writing);
 }
 
-/** An aggregate of the rows of an embed, whatever it shows of them. */
+/** An aggregate of the rows of an embed, also of values that the embed does not show. */
 function aggregatedSql(
   embed: Embed,
   aggregation: Aggregation,
@@ -302,8 +302,8 @@ interface SortScope {
 }
 
 /**
- * The order of a node, and what goes before its outputs for `distinct`. Both have the same texts: PostgreSQL would not recognise the same
- * expression with another parameter.
+ * The order of a node, and the text before its outputs for `distinct`. The expressions of both have the same text:
+ * PostgreSQL would not recognise an expression with another parameter as the same.
  */
 function orderSql(
   { sorts, distinct, offset, limit }: ReadNode,

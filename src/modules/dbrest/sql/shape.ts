@@ -100,7 +100,7 @@ export function totalSql(plan: ReadPlan, most?: number): Statement {
   return { text: `select pg_catalog.count(*)::text from (${rows}${bound}) t`, values: parameters.values };
 }
 
-/** The statement that returns the planner's estimate of that number. */
+/** The statement that returns the planner's estimate of the number of rows. */
 export function guessSql(plan: ReadPlan, from?: ShapeOptions['source']): Statement {
   const parameters = new Parameters();
   const source = from?.(parameters);
@@ -149,8 +149,8 @@ function explainSql(
 const EXPLAIN = /^explain \(([^)]*)\) /;
 
 /**
- * The statement whose one row has the planner's estimate for another one; for an `explain` that executes a statement, that of
- * the statement. `undefined` for an `explain` that executes nothing.
+ * The statement that returns the planner's estimate for another one, in one row. An `explain` that executes a statement
+ * stands for that statement; for an `explain` that executes nothing the result is `undefined`.
  */
 export function estimateOf({ text, values }: Statement): Statement | undefined {
   const [prefix = '', options] = EXPLAIN.exec(text) ?? [];

@@ -6,7 +6,7 @@ export function qualifiedName({ schema, name }: { readonly schema: string; reado
   return `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
 }
 
-/** A name for what a statement adds to the columns of a table, which none of them has. */
+/** A name for a column that a statement adds to those of a table. No table has a column of this name. */
 export function hiddenName(name: string): string {
   return quoteIdentifier(`${name} ${'-'.repeat(50)}`);
 }
@@ -98,7 +98,7 @@ export interface NodeSelect {
   readonly aggregation?: Aggregation;
   /** No outputs: the rows are only counted without their range, or tested for existence. */
   readonly bare?: 'counted' | 'existing';
-  /** Its rows are grouped by, so that JSON of embeds has to be comparable. */
+  /** The rows are grouped by these outputs, so the JSON of embeds has to be comparable. */
   readonly compared?: boolean;
 }
 

@@ -96,7 +96,7 @@ export function matchedSteps({ request, write, condition }: PlannedWrite): Step[
   return [{ statement: { text, values: parameters.values } }];
 }
 
-/** Looks for elements of a body without a key of their own. */
+/** Looks for elements of a body whose key is repeated or has a null. */
 export function elementSteps({ request, write }: PlannedWrite): Step[] {
   const by = elementsKey(write);
   if (!by || write.kind === 'delete') return [];

@@ -28,7 +28,7 @@ export interface Work {
   readonly leaves?: 'nothing' | 'sequences' | 'settings' | undefined;
   /** Overrides `dbrest_timeout`; 0 means none. */
   readonly timeoutMs?: number | undefined;
-  /** Overrides that of the role. */
+  /** Overrides the isolation level of the role. */
   readonly isolation?: Isolation | undefined;
   /** It calls no function by name that could have effects outside of the transaction. */
   readonly contained: boolean;
@@ -50,8 +50,8 @@ export interface Statements extends Pick<Work, 'held' | 'isolation' | 'leaves' |
   /** The time zone that the client asks for. */
   readonly timeZone: string | undefined;
   /**
-   * The key of the costs of the transaction, if it may share a session: such a transaction ends by itself, and may be
-   * rolled back and run again.
+   * The key of the costs of the transaction, if it may share a session: such a transaction contains its own end, and
+   * may be rolled back and run again.
    */
   readonly shares: string | undefined;
 }
@@ -62,7 +62,7 @@ interface PreparedWork {
   readonly work: Work;
   /** Present if the transaction begins and ends elsewhere. */
   readonly within?: WithinTransaction;
-  /** Present if others may get the response. */
+  /** Present if other requests may get the same response. */
   readonly shared?: SharedView | undefined;
 }
 
@@ -253,11 +253,11 @@ interface SettingsOptions {
   readonly timeoutMs?: number | undefined;
   /** Settings of the role. */
   readonly roleSettings?: RoleSettings | undefined;
-  /** Present if others may get the response. */
+  /** Present if other requests may get the same response. */
   readonly shared?: SharedView | undefined;
 }
 
-/** The request as the database sees it if others may get the response: nothing in it may differ between them. */
+/** The request as the database sees it, if others may get the same response: nothing in it may differ between them. */
 export interface SharedView {
   /** Name, value, name, value … */
   readonly headers: readonly string[];

@@ -99,7 +99,7 @@ function mainStep(plan: PlannedWrite, nested: NestedRowsSql | undefined): Step {
   }
 }
 
-/** The columns of the key that the response needs. The client knows the key of a row that existed. */
+/** The columns of the key that the response needs. For a row that existed, the client knows the key. */
 function keyShown({ request, key }: PlannedWrite): PlannedWrite['key'] {
   return request.head.method === 'POST' ? key : [];
 }

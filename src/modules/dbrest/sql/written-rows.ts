@@ -12,7 +12,7 @@ export interface WrittenRows {
 /** Alias of a row of the body. */
 const WRITTEN = 'p';
 
-/** The body of a write, where its statement is built. */
+/** The body of a write as a statement reads it. */
 interface WrittenFrom {
   readonly parameters: Parameters;
   readonly body: BoundValue;
@@ -28,7 +28,7 @@ export function writtenAlias(columns: readonly WrittenColumn[]): string {
   return `${WRITTEN}(${list.join(', ')})`;
 }
 
-/** The value of a column in such a row, without a default in place of what is missing. */
+/** The value of a column in such a row; a missing value is not replaced by a default. */
 export function givenSql({ member, type, isText, through }: WrittenColumn): string {
   const value = `${WRITTEN}.${quoteIdentifier(member)}`;
   return through ? `${qualifiedName(through)}(${value})` : `${value}${isText ? `::${type}` : ''}`;
@@ -47,7 +47,7 @@ export function sameKeysSql(by: readonly WrittenColumn[]): string {
     .join(' and ');
 }
 
-/** The value of a key column of a row of the body with the collation of the column, by which it is compared elsewhere. */
+/** The value of a key column of a row of the body, with the collation of the column, so that both compare alike. */
 export function collatedSql(value: string, { column }: WrittenColumn, table: Table): string {
   const own = `${ROWS}.${quoteIdentifier(column.name)}`;
   return `coalesce(${value}, (select ${own} from ${qualifiedName(table)} as ${ROWS} where false))`;
