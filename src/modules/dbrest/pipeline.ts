@@ -14,7 +14,7 @@ import type { DbrestConfig } from './directives/index.ts';
 import { DbrestFault, TOO_COSTLY } from './fault/index.ts';
 import { notesOf, type RequestNotes } from './variables.ts';
 import { compilePlan, type PlannedOptions, writtenTables } from './plan/index.ts';
-import { PlanCache, type PlanningSteps, type Prepared, type RequestShape } from './plan-cache/index.ts';
+import { PlanCache, type PlanningSteps, type PreparedPlan, type RequestShape } from './plan-cache/index.ts';
 import {
   argsOf,
   compileHead,
@@ -158,7 +158,7 @@ interface Preparation {
     x: Exchange,
     asked: UnplannedRequest,
     role: string,
-  ) => Promise<Prepared | PlannedOptions>;
+  ) => Promise<PreparedPlan | PlannedOptions>;
 }
 
 export function compilePreparation(

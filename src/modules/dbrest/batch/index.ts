@@ -18,7 +18,7 @@ import {
   receiveBody,
 } from '../request/index.ts';
 import { JSON_CONTENT_TYPE } from '../json.ts';
-import type { Prepared } from '../plan-cache/index.ts';
+import type { PreparedPlan } from '../plan-cache/index.ts';
 import { faultOf, type Stopwatch } from '../response/index.ts';
 import { rollsBack } from '../sql/index.ts';
 import { turnsFor } from '../event-loop.ts';
@@ -36,7 +36,7 @@ interface BatchCaller {
 /** The steps that a batch takes for each of its items, and for all of them. */
 export interface BatchSteps extends TransactionSteps {
   /** Parses and plans a request. Resolves to `undefined` if its body was refused. */
-  readonly prepare: (x: Exchange, role: string) => Promise<Prepared | undefined>;
+  readonly prepare: (x: Exchange, role: string) => Promise<PreparedPlan | undefined>;
   /** Runs the batch, and again when the schema has changed. */
   readonly retry: (x: Exchange, run: () => Promise<void>) => Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { Identity } from '../auth/index.ts';
 import type { Estimation, RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { invalidItem, tooLargeResponses } from '../fault/index.ts';
-import type { Prepared } from '../plan-cache/index.ts';
+import type { PreparedPlan } from '../plan-cache/index.ts';
 import { NO_PREFERENCES } from '../request/index.ts';
 import { asPreferred, type OpenResponse } from '../response/index.ts';
 import {
@@ -18,7 +18,7 @@ import { type RunPlan, type Statements, transactionEnds, type WithinTransaction 
 import { type ItemResponse, responsesJson } from './items.ts';
 
 /** A request of a batch, planned. */
-export interface PlannedItem extends ItemResponse, Prepared {}
+export interface PlannedItem extends ItemResponse, PreparedPlan {}
 
 /** The item that an error belongs to. */
 export interface Progress {
@@ -32,7 +32,7 @@ export interface TransactionSteps {
   readonly statementsOf: (
     x: Exchange,
     identity: Identity,
-    prepared: Prepared & { readonly within: WithinTransaction },
+    prepared: PreparedPlan & { readonly within: WithinTransaction },
   ) => Statements;
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
   /** The statements that decide whether a request may run, if its cost is not known. Throws the fault of one that may not. */

@@ -15,7 +15,7 @@ const BACKLOG_MS = { least: 3, most: 20, floors: 8 } as const;
 /** Largest result of a statement that may share a session. */
 export const MOST_CHARACTERS = 131_072;
 
-interface Known {
+interface StatementCost {
   runs: number;
   turnMs: number;
   characters: number;
@@ -28,7 +28,7 @@ interface Known {
 export class Costs {
   /** The turn of the shortest statements, which follows shorter turns fast and longer ones slowly. */
   #floorMs = 0;
-  readonly #known = new LRUCache<string, Known>({
+  readonly #known = new LRUCache<string, StatementCost>({
     max: MOST_STATEMENTS,
     maxSize: MOST_TEXT,
     sizeCalculation: (_known, text) => Math.max(1, text.length),

@@ -13,7 +13,7 @@ import { ROLES_SQL } from './access.ts';
 const MOST_RESOURCES = 500;
 const MOST_FIELDS = 60;
 
-interface Described {
+interface DescribedApi {
   readonly roles: readonly Allowed[];
   readonly known: Schema;
   readonly config: Pick<DbrestConfig, 'schemas' | 'rpc'>;
@@ -21,7 +21,7 @@ interface Described {
 }
 
 /** The objects that can be tried: all tables and functions of the exposed schemas, also those that no role may use. */
-export function describeApi({ roles, known, config, location }: Described): TrialDescription {
+export function describeApi({ roles, known, config, location }: DescribedApi): TrialDescription {
   const calls = functionPath(location, config.rpc);
   const resources = config.schemas.flatMap((schema, i) => {
     const profile = i === 0 ? {} : { profile: schema };

@@ -80,7 +80,7 @@ export class LiveReads {
     return stream;
   }
 
-  async #begin(x: Exchange, asked: Asked): Promise<LiveQuery> {
+  async #begin(x: Exchange, asked: StreamRequest): Promise<LiveQuery> {
     const { config, feed } = this.#parts;
     const { identity, headers, key } = asked;
     const plan = await this.#planOf(x, identity.role);
@@ -147,7 +147,7 @@ export class LiveReads {
 }
 
 /** A request for a stream. */
-interface Asked {
+interface StreamRequest {
   readonly identity: Identity;
   /** The headers that the database may see. */
   readonly headers: readonly string[];

@@ -21,7 +21,7 @@ export interface RequestShape extends Lifted {
 }
 
 /** A plan and its statements. */
-export interface Prepared {
+export interface PreparedPlan {
   readonly plan: RunPlan;
   readonly work: Work;
 }
@@ -34,7 +34,7 @@ export interface PlanningSteps {
     parsed: ParsedHead,
     content: Content,
     context: { role: string; schema: Schema },
-  ) => Prepared;
+  ) => PreparedPlan;
 }
 
 /** A plan without literals. */
@@ -55,7 +55,7 @@ const BYTES_PER_CHARACTER = 40;
 const sizeOf = (key: string): number => ENTRY_BYTES + BYTES_PER_CHARACTER * key.length;
 
 /** The queries and plans that are kept for one version of the schema. */
-interface Kept {
+interface KeptForSchema {
   readonly queries: LRUCache<string, ParsedHead | typeof UNFIT>;
   readonly plans: LRUCache<string, KeptPlan>;
 }
@@ -64,7 +64,7 @@ interface Kept {
 export class KeptPlans {
   readonly metrics: CacheMetrics | undefined;
   /** By schema, so that an old one does not stay in memory. */
-  readonly #bySchema = new WeakMap<Schema, Kept>();
+  readonly #bySchema = new WeakMap<Schema, KeptForSchema>();
   #locations = 0;
 
   constructor(metrics?: CacheMetrics) {
@@ -77,11 +77,11 @@ export class KeptPlans {
     return this.#locations;
   }
 
-  of(schema: Schema): Kept {
+  of(schema: Schema): KeptForSchema {
     const known = this.#bySchema.get(schema);
     if (known) return known;
     const maxSize = MOST_BYTES / 2;
-    const kept: Kept = {
+    const kept: KeptForSchema = {
       queries: new LRUCache({ maxSize, sizeCalculation: (_query, key) => sizeOf(key) }),
       plans: new LRUCache({
         maxSize,
@@ -145,7 +145,7 @@ export class PlanCache {
   }
 
   /** The plan of a request whose query `parsed` has returned; `undefined` if the request has to be planned itself. */
-  prepare(shape: RequestShape, parsed: ParsedHead, content: Content): Prepared | undefined {
+  prepare(shape: RequestShape, parsed: ParsedHead, content: Content): PreparedPlan | undefined {
     const schema = this.#known();
     const form = contentShape(content);
     if (!schema || form === undefined) return undefined;

@@ -3,7 +3,7 @@ import {
   type Catalogue,
   type CatalogueEntries,
   entriesOf,
-  type Entry,
+  type SectionEntry,
   type CatalogueSection,
 } from './entries.ts';
 import {
@@ -353,8 +353,8 @@ class SchemaDraft {
     namespace: (entry) => void this.#namespaces.set(entry[0], namespaceOf(entry)),
   };
 
-  add([section, entry]: Entry): void {
-    (this.#take[section] as (entry: Entry[1]) => void)(entry);
+  add([section, entry]: SectionEntry): void {
+    (this.#take[section] as (entry: SectionEntry[1]) => void)(entry);
   }
 
   #relation(id: string): RelationDraft {

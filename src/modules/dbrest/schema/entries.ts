@@ -188,19 +188,19 @@ export class CatalogueWriter {
 }
 
 /** An entry and its section. */
-export type Entry = {
+export type SectionEntry = {
   [S in CatalogueSection]: readonly [section: S, entry: CatalogueEntries[S]];
 }[CatalogueSection];
 
 /** Yields all entries in order. */
-export function* entriesOf(catalogue: Catalogue): Generator<Entry> {
+export function* entriesOf(catalogue: Catalogue): Generator<SectionEntry> {
   const bytes = Buffer.from(catalogue);
   for (let from = 0; from < bytes.length;) {
     const blank = bytes.indexOf(' ', from);
     const end = bytes.indexOf(END, blank);
     const section = bytes.toString('latin1', from, blank);
     const entry: readonly [string, unknown] = [section, JSON.parse(bytes.toString('utf8', blank + 1, end))];
-    yield entry as Entry;
+    yield entry as SectionEntry;
     from = end + 1;
   }
 }

@@ -246,9 +246,11 @@ export function writeFactsOf(
   };
 }
 
-type Entry = CatalogueEntries['writing'][1][number] extends readonly [number, ...infer Facts] ? Facts : never;
+type ColumnEntry = CatalogueEntries['writing'][1][number] extends readonly [number, ...infer Facts]
+  ? Facts
+  : never;
 
-function columnFacts([isNotNull, identity, isGenerated, defaultSql]: Entry): Partial<Column> {
+function columnFacts([isNotNull, identity, isGenerated, defaultSql]: ColumnEntry): Partial<Column> {
   return {
     ...(isNotNull && { isNotNull }),
     ...(identity !== '' && { identity: identity === 'a' ? ('always' as const) : ('by default' as const) }),

@@ -47,21 +47,21 @@ export async function openSession(
   target: ConnectionTarget,
   { ended, flushed }: Pick<SessionOptions, 'ended' | 'flushed'>,
 ): Promise<Session> {
-  let found: FoundOut = { isPooled: true };
+  let found: SessionFacts = { isPooled: true };
   const { client, attempt } = await connect(pg, target, async (connected) => {
     found = await findOut(connected, target);
   });
   return new Session(pg, { client, attempt, ...found, ended, ...(flushed && { flushed }) });
 }
 
-type FoundOut = Pick<SessionOptions, 'isPooled' | 'settings'>;
+type SessionFacts = Pick<SessionOptions, 'isPooled' | 'settings'>;
 
 interface Opening {
   readonly pid: string;
   readonly interval?: string | null;
 }
 
-async function findOut(client: WireClient, target: ConnectionTarget): Promise<FoundOut> {
+async function findOut(client: WireClient, target: ConnectionTarget): Promise<SessionFacts> {
   const ask = (sql: string, values?: unknown[]): Promise<{ readonly rows: readonly Opening[] }> =>
     client.query<Opening>(limitedQuery(sql, target.connectTimeoutMs, values));
   const asked = await ask(OPENING_SQL, [client.processID]).catch(ignoreServerError);
