@@ -76,7 +76,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
-    // With settings of the database, only they and the file together can tell.
+    // With settings of the database, the file alone does not decide.
     if (anonRole === undefined && !jwtKeys && !config.databaseSettings) {
       const without = 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set';
       report.warn('pass', `runs every request as the role that it logs in with: ${without}`, {
@@ -264,7 +264,7 @@ function storesOf(config: DbrestCacheConfig, caches: Caches): readonly CacheStor
   return name === undefined ? [...caches.values()] : one ? [one] : [];
 }
 
-/** Trials of a location. What they need is loaded when somebody makes one. */
+/** Trials of a location. Their code is loaded for the first one. */
 function trialsOf({
   configNow,
   ...given

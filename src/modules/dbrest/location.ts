@@ -115,7 +115,7 @@ function compileNoting(
       notes.relation = relationOf(headOf(x));
       notes.role = (await authenticator.identify(authorizationOf(x))).role;
     } catch (error) {
-      // The fault is told where the request is served.
+      // The fault is reported where the request is served.
       faultOf(error, { authenticated: false });
     }
   };
@@ -158,7 +158,7 @@ interface ServerParts extends Pick<DbrestResources, 'database' | 'streams'> {
   readonly respond: Respond;
 }
 
-/** Compiles what serves requests that are not for rows: tools, batches, streams; `undefined` where none of them is served. */
+/** Compiles the serving of requests that are not for rows: tools, batches, streams; `undefined` without any of them. */
 function compileServers(
   config: DbrestConfig,
   { database, streams: resources, pipeline, respond }: ServerParts,

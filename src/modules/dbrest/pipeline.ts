@@ -47,9 +47,9 @@ import {
 export interface Caller {
   readonly identity: Identity;
   readonly stopwatch?: Stopwatch | undefined;
-  /** Learns what will run, before it does. */
+  /** Called with the plan before it runs. */
   readonly planned?: ((plan: RunPlan) => Promise<void>) | undefined;
-  /** Present if others may get the response: what the database sees of the request. */
+  /** The request as the database sees it; present if other requests may get the same response. */
   readonly shared?: SharedView | undefined;
 }
 
@@ -256,13 +256,13 @@ interface PreparedRun {
   readonly estimation: Estimation | undefined;
 }
 
-/** Runs a plan. What a write may have changed leaves the caches before its response is sent. */
+/** Runs a plan. Responses that a write may have changed are removed from the caches before its own is sent. */
 function runPlan(database: RestDatabase, plan: RunPlan, prepared: PreparedRun): Promise<Results> {
   if (plan.kind !== 'write' || !database.caches.isUsed) return runStatements(database, prepared);
   return purging(database, [plan], () => runStatements(database, prepared));
 }
 
-/** Runs statements. What their plans may have changed leaves the caches before the promise resolves. */
+/** Runs statements. Responses that their plans may have changed leave the caches before the promise resolves. */
 async function purging(
   { caches }: Pick<RestDatabase, 'caches'>,
   plans: readonly RunPlan[],

@@ -26,7 +26,7 @@ export {
 
 const LONGEST_ROLE_BYTES = 63;
 
-/** Tells whether a request can have a role of this name. `set role none` would switch back to the login role. */
+/** Returns whether a request can have a role of this name. `set role none` would switch back to the login role. */
 export function isRoleName(name: string): boolean {
   const isName = name !== '' && name !== 'none' && !name.includes('\0');
   return isName && Buffer.byteLength(name) <= LONGEST_ROLE_BYTES;
@@ -36,13 +36,13 @@ const BAD_TOKEN: ReadonlySet<string> = new Set(['PGRST301', 'PGRST303']);
 /** Codes of tokens whose role a request may not have. */
 const BAD_ROLE: ReadonlySet<string> = new Set(['22023', '42501']);
 
-/** Why a token was rejected: a line for the log, which never has the token. */
+/** Returns the line for the log that says why a token was rejected. It never contains the token. */
 export function rejectionOf({ code, message, details }: DbrestFault): string {
   const more = typeof details === 'string' ? ` (${details})` : '';
   return `token rejected: ${code} ${message}${more}`;
 }
 
-/** Tells whether a fault from before the role of a request is known is about its token. */
+/** Returns whether a fault that comes before the role of a request is known is about its token. */
 export function isRejection({ code }: DbrestFault): boolean {
   return BAD_TOKEN.has(code) || BAD_ROLE.has(code);
 }
@@ -56,7 +56,7 @@ export interface Identity {
   readonly claims: string;
   /** The token was rejected; it must not be passed to the database. */
   readonly rejected: boolean;
-  /** Why it was, for the log. */
+  /** The reason, for the log. */
   readonly rejection?: string;
 }
 
@@ -68,7 +68,7 @@ interface AuthRules {
   readonly rolePath: RolePath;
   readonly audience: string | undefined;
   readonly invalid: 'anon' | 'reject';
-  /** The login role of `dbrest_pass`. A token must not select it; where nothing tells requests apart, they run as it. */
+  /** The login role of `dbrest_pass`. A token must not select it; without a secret and an anonymous role it is used. */
   readonly loginRole: string;
 }
 

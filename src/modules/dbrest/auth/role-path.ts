@@ -38,8 +38,8 @@ type RoleStep = SingularStep | { readonly kind: 'wildcard' } | FilterStep;
 export type RolePath = readonly RoleStep[];
 
 /**
- * Compiles a path to a function that returns the value there, or `undefined`. Where a path can lead to several values, it is
- * the first text among them. Inherited members are ignored. Each step goes one level down, so no value is visited twice.
+ * Compiles a path to a function that returns the value there, or `undefined`. If a path leads to several values, the
+ * result is the first text. Inherited members are ignored. Each step goes one level down, so no value is visited twice.
  */
 export function compileClaim(path: RolePath): (claims: unknown) => unknown {
   if (path.every(isSingular)) return (claims) => valueAt(claims, path);
@@ -132,7 +132,7 @@ function unescaped(quoted: string): string {
 /** Thrown in this file only. */
 class PathFault extends Error {}
 
-/** Parts of RFC 9535 that are not supported, by how they begin; looked for where something else was expected. */
+/** Parts of RFC 9535 that are not supported, by their beginning. They are looked for where anything else is a fault. */
 const UNSUPPORTED: readonly (readonly [start: RegExp, what: string])[] = [
   [/\.\./y, 'descendant segments ("..")'],
   [/,/y, 'several selectors in one pair of brackets (",")'],

@@ -79,13 +79,13 @@ export function compileBatches(
   return { isBatch: (uri) => uri === path, serve };
 }
 
-/** Where batches are sent to. */
+/** The location of batches. */
 interface BatchLocation {
   readonly location: LocationFacts;
   readonly path: string;
 }
 
-/** Compiles what runs the items of a batch and responds. */
+/** Compiles the function that runs the items of a batch and responds. */
 function compileRun(
   config: DbrestConfig,
   where: BatchLocation,
@@ -150,7 +150,7 @@ interface ItemContext {
   readonly number: number;
 }
 
-/** Compiles the planning of an item. Rejects with a fault if it is nothing that a batch can run. */
+/** Compiles the planning of an item. Rejects with a fault if a batch cannot run it. */
 function compileItem(
   { location, path }: BatchLocation,
   { prepare }: BatchSteps,

@@ -53,7 +53,7 @@ type Fail = (why: string) => never;
 
 const MEMBERS = ['method', 'path', 'headers', 'body'] as const;
 type Member = (typeof MEMBERS)[number];
-/** Every member in quotes; escapes in a key are for hiding it from somebody. */
+/** The members by their names in quotes. A key with escapes could only hide its name, so it is not known. */
 const BY_KEY = new Map<string, Member>(MEMBERS.map((name) => [`"${name}"`, name]));
 const LONGEST_KEY_BYTES = 16;
 

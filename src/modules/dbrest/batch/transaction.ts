@@ -107,7 +107,7 @@ export async function runTransaction(
   return pieces ?? [];
 }
 
-/** The time that a function has for itself may be longer than that of the location. */
+/** Returns the configuration with the longer timeout: a function may have more time than its location. */
 function longer(one: DbrestConfig, other: DbrestConfig): DbrestConfig {
   return other.timeoutMs > one.timeoutMs ? other : one;
 }
@@ -231,7 +231,7 @@ class BatchClient {
     this.#cancels.push(listener);
   }
 
-  /** Counts what has been received, or is received again. Cancels the batch and throws if that is too much. */
+  /** Counts characters that are received, or received again. Cancels the batch and throws if they are too many. */
   take(characters: number): void {
     this.#characters += characters;
     if (this.#characters <= this.#mostBytes) return;

@@ -31,7 +31,7 @@ interface ShownToDatabase {
   readonly shared?: SharedView;
 }
 
-/** Makes the response to a request; `planned` learns what will run, before it does. `shown`: all, if absent. */
+/** Makes the response to a request. `planned` is called with the plan before it runs. `shown`: all, if absent. */
 type Respond = (
   x: Exchange,
   planned?: (plan: RunPlan) => Promise<void>,
@@ -54,7 +54,7 @@ interface CachingParts {
 
 /** The cache of a location. */
 export interface Caching {
-  /** Gives the key of a request; `undefined`: its response is not for the cache. */
+  /** Returns the key of a request; `undefined`: its response is not for the cache. */
   keyOf(x: Exchange, identity: Identity): string | undefined;
   readonly policy: CachePolicy;
   /** Serves a request from the cache, or has its response made. */
@@ -85,7 +85,7 @@ export function compileCaching(config: DbrestConfig, parts: CachingParts, build:
     const store = policy.storeOf(x);
     const key = store && keyOf(x, identity);
     if (key === undefined || !store) return respond(x);
-    // It is the same whether the response is stored or not, so that rows do not come and go with the cache.
+    // The database sees the same whether the response is stored or not, so that rows do not come and go with the cache.
     const outgoing: Respond = (asked, planned) => respond(asked, planned, shownOf(asked, identity));
     if (isLive()) return serveCached(x, { rules, outgoing, store, key });
     bypassCache(x, store, key);
@@ -96,7 +96,7 @@ export function compileCaching(config: DbrestConfig, parts: CachingParts, build:
     policy,
     serve(x, identity, respond) {
       if (database.schema.known) return serve(x, identity, respond);
-      // The key of a response depends on the media types of the schema. A fault is told where the request is planned.
+      // The key of a response depends on the media types of the schema. Planning the request reports a fault.
       return Promise.resolve(database.schema.current()).then(
         () => serve(x, identity, respond),
         () => respond(x),
@@ -166,7 +166,7 @@ function digestOfRules(config: DbrestConfig, { path }: { readonly path: string }
   return digest(JSON.stringify(facts));
 }
 
-/** The key says who asks, so that rows of one role, or of one token's owner, are never served to others. */
+/** The key identifies the caller, so that rows of one role, or of one token's owner, are never served to others. */
 function compileKey(
   config: DbrestConfig,
   { database, headOf, claims }: CachingParts & { readonly claims: CountedClaims },
@@ -179,7 +179,7 @@ function compileKey(
   return (x, identity) => {
     const head = cacheableHead(x, headOf);
     if (!head || head.preferences.tx !== undefined) return undefined;
-    // HEAD ignores it, but is served from the response to GET, which does not.
+    // HEAD ignores `Range`, but is served from the response to GET, which does not.
     if (x.method === 'HEAD' && x.header('range') !== undefined) return undefined;
     // A stored response has no version that could be compared.
     if (config.rowVersion !== undefined && x.header('if-match') !== undefined) return undefined;
@@ -224,7 +224,7 @@ const SURE: ReadonlySet<string> = new Set(['json', 'object', 'csv']);
 /** Numbers that may lose digits when they are read. */
 const LONG_NUMBER = /\d{16}|\d[.eE]/;
 
-/** The claims that count: a response is for those who agree in them. */
+/** The claims that count: callers for whom they are equal share a response. */
 class CountedClaims {
   readonly #counts: (name: string) => boolean;
   readonly #known = new LRUCache<string, { readonly text: string; readonly digest: string }>({
@@ -245,7 +245,7 @@ class CountedClaims {
     return identity.jwt === '' ? identity : { ...identity, jwt: '', claims: this.#of(identity).text };
   }
 
-  /** All claims count if one of them may be a number that cannot be told from others. */
+  /** All claims count if one of them may be a number that loses digits when it is read. */
   #of({ role, claims }: Identity): { readonly text: string; readonly digest: string } {
     const key = `${role} ${claims}`;
     const seen = this.#known.get(key);
@@ -264,7 +264,7 @@ class CountedClaims {
   }
 }
 
-/** Compiles what the database sees of a request with a key. */
+/** Compiles the part of a request with a key that the database sees. */
 function compileShown(
   { cacheVary = [] }: DbrestConfig,
   claims: CountedClaims,

@@ -44,7 +44,7 @@ export class DatabaseCaches {
     this.prefix = `dbrest ${digest} `;
   }
 
-  /** A location uses a cache from now on. Resolves to the function that ends it. `listens`: it relies on notifications. */
+  /** Adds a location that uses a cache. Returns the function that removes it. `listens`: it relies on notifications. */
   add(store: CacheStore, listens: boolean): () => void {
     const known = this.#stores.get(store) ?? { users: 0, listening: 0 };
     this.#stores.set(store, known);
@@ -77,7 +77,7 @@ export class DatabaseCaches {
     return reading;
   }
 
-  /** Removes what a write may have changed. Resolves when no worker serves it any more. */
+  /** Removes the responses that a write may have changed. Resolves when no worker serves them any more. */
   async wrote(table: TableName): Promise<void> {
     if (this.isUsed) await this.#purgeRelation(relationName(table), [...this.#stores.keys()], 'write');
   }
@@ -96,8 +96,8 @@ export class DatabaseCaches {
   }
 
   /**
-   * The schema was read again. `isSame`: it has the same relations. Views and policies may be others even so, but then the database
-   * has announced it: a client that asks for what is not there must not be able to empty the cache.
+   * The schema was read again. `isSame`: it has the same relations. Views and policies may differ nevertheless, but
+   * then the database has announced it. A client that names something unknown must not be able to empty the cache.
    */
   schemaRead(isSame: boolean): void {
     this.#relatives = undefined;
@@ -106,7 +106,7 @@ export class DatabaseCaches {
     this.#announced = announced;
   }
 
-  /** This worker listens from now on, for the first time or again: what was announced meanwhile was missed. */
+  /** This worker listens from now on, for the first time or again: announcements meanwhile were missed. */
   async listening(): Promise<void> {
     const session = ++this.#session;
     await this.#purgeAll(this.#listening);

@@ -47,7 +47,7 @@ select json_build_object(
 
 type Edges = ReadonlyMap<string, readonly string[]>;
 
-/** Which relations a read shows rows of, and which a write changes. */
+/** The relations whose rows a read shows, and those whose rows a write changes. */
 export class Relatives {
   readonly #reads: Edges;
   readonly #changes: Edges;

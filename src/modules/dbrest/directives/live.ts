@@ -11,7 +11,7 @@ export const CHANGES_CHANNEL = 'gw_changes';
 /** Changes of the schema: the channels of PostgREST and of gw. */
 export const SCHEMA_CHANNELS: readonly string[] = ['pgrst', 'gw'];
 
-/** What the gateway listens to for itself. */
+/** The channels that the gateway itself listens to. */
 export const OWN_CHANNELS: readonly string[] = [...SCHEMA_CHANNELS, CACHE_CHANNEL];
 
 /** Streams of events: notifications of the database, and changes of rows. */

@@ -22,7 +22,7 @@ interface EntranceNeeds {
   readonly servedBy: Account | undefined;
 }
 
-/** How gw, and nobody else, gets to the server. */
+/** The access of gw, and of nobody else, to the server. */
 interface Entrance {
   readonly socketDir: string;
   /** Settings of the server. */
@@ -46,7 +46,7 @@ export async function makeEntrance(needs: EntranceNeeds): Promise<Entrance> {
   const directory = await mkdtemp('/tmp/gw-');
   await give(directory, account);
   return entranceOf(directory, rules, {
-    // Only its owner can remove it from /tmp, and by then gw has given up root. Once it listens, the server needs it no longer.
+    // Only its owner can remove it from /tmp, and gw has given up root by then. A listening server does not need it.
     open: () => (stranger ? give(directory, stranger) : nothing()),
     close: () => rm(directory, { recursive: true, force: true }),
   });
@@ -77,8 +77,8 @@ export async function give(directory: string, { uid, gid }: Account): Promise<vo
 }
 
 /**
- * Writes who may log in: over the socket, as the superuser, processes of root, of the server's account and of the serving one.
- * The system tells the server who connects, so there is no password that others could find.
+ * Writes the login rules: over the socket, processes of root, of the server's account and of the serving one log in as
+ * the superuser. The system tells the server who connects, so there is no password that others could find.
  */
 async function writeLoginRules({ home, account, servedBy }: EntranceNeeds): Promise<Record<string, string>> {
   const names = [0, account.uid, servedBy?.uid].map((uid) => uid !== undefined && accountOfId(uid)?.name);

@@ -33,7 +33,7 @@ export async function chooseAccount(dataDir: string, servedBy?: Account): Promis
   return chosen;
 }
 
-/** In a directory that all can write, anybody may have made the data directory: root must not take it for the operator's. */
+/** Throws in a directory that all can write: anybody may have made the data directory, so root must not use it. */
 async function refuseStranger(dataDir: string, uid: number): Promise<void> {
   const above = await stat(dirname(dataDir));
   if ((above.mode & 0o002) === 0) return;
@@ -117,7 +117,7 @@ function copyDir(): Promise<string> {
   return process.getuid?.() === 0 ? systemHome() : ownCache();
 }
 
-/** The directory of root's own for what other accounts have to reach. Throws if others could change what is in it. */
+/** Returns root's own directory for files that other accounts need. Throws if others could change its content. */
 export async function systemHome(): Promise<string> {
   const home = '/var/lib/gw';
   // The mask of the process may be narrower.

@@ -21,7 +21,7 @@ interface RoleAccess {
   readonly predefined: boolean;
 }
 
-/** A relation, with what is not shown of it. */
+/** A relation, with facts that are not shown. */
 export interface FoundRelation extends RelationAccess {
   readonly table: TableName;
   readonly relkind: RelationKind;

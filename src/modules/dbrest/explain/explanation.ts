@@ -172,7 +172,7 @@ async function tellBatch(
   };
 }
 
-/** Why a request is refused before its statements are written, if the database may be asked. */
+/** Returns why a request is refused before its statements are written, if the database may be asked. */
 async function refusalOf(
   { head, role, fault }: { readonly head: RequestHead; readonly role: string; readonly fault: DbrestFault },
   { config, live }: ExplanationContext,
@@ -183,7 +183,7 @@ async function refusalOf(
   return { does: doesOf(head), facts: await liveFacts(pass, { role, config, asked, fault }) };
 }
 
-/** Without the schema, it is taken for one without media types of its own: then the key is that of most databases. */
+/** Stands in for an unknown schema: without media types of its own the key is that of most databases. */
 function assumed({ schema }: RestDatabase): Parameters<typeof compileCaching>[1]['database']['schema'] {
   return {
     get known() {
@@ -272,7 +272,7 @@ async function costFacts(
   }
 }
 
-/** Why the schema is not available, or `undefined`. */
+/** Returns why the schema is not available, or `undefined`. */
 async function schemaObstacle(schema: SchemaCache | undefined): Promise<string | undefined> {
   if (!schema) return 'needs the schema: "--live" reads it';
   try {

@@ -33,7 +33,7 @@ export function needsOf(plan: Plan): readonly Need[] {
       if (plan.shows === 'location') needs.add(plan.write.table, 'SELECT', plan.write.table.primaryKey);
       break;
     case 'call':
-      // What the function itself reads is not known; embeds of its rows are.
+      // The reads of the function itself are not known, but the embeds of its rows are.
       for (const embed of plan.rows.embeds) needs.embed(plan.rows, embed);
       break;
     case 'describe':

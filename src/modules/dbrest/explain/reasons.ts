@@ -42,7 +42,7 @@ export interface Counts {
 /** Rows beyond are not counted. */
 export const MOST_COUNTED = 1_000;
 
-/** Why a request is refused or has no rows, the most likely cause first. */
+/** Returns the reasons why a request is refused or has no rows, the most likely cause first. */
 function reasonsOf(found: Circumstances): readonly TrialReason[] {
   return [
     ...roleReasons(found),
@@ -211,7 +211,7 @@ function counted(rows: number): string {
   return rows > MOST_COUNTED ? `more than ${MOST_COUNTED}` : String(rows);
 }
 
-/** The words of the fault, where nothing else explains it. */
+/** The message of the fault, if nothing else explains it. */
 function* otherReasons(found: Circumstances): Generator<TrialReason> {
   const { fault } = found;
   if (!fault) return;

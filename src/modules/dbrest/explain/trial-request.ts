@@ -116,7 +116,7 @@ export class TrialWire implements Wire {
     this.#origin = origin;
     this.#body = body;
     const { rules, request } = origin;
-    // What the console adds to its own responses is no part of a trial's.
+    // Additions of the console to its own responses do not belong to those of a trial.
     const own = { filters: [], bodyFilters: [], logs: [], errorPages: undefined, tooLarge: undefined };
     this.x = new Exchange(
       { ...request, ...tried, contentLength: body.byteLength },

@@ -272,7 +272,7 @@ class Trial {
     try {
       return await countRows(plan, counting);
     } catch (error) {
-      // The counts are an addition: a trial that has its response does not fail for want of them.
+      // The counts are optional: a trial that has its response does not fail without them.
       if (isStatementError(error)) return undefined;
       throw error;
     }

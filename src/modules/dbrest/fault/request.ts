@@ -223,7 +223,7 @@ export function unreadableEncoding(encoding: string): DbrestFault {
   });
 }
 
-/** A limit of the size of a body; `of` says what has it. */
+/** A limit of the size of a body; `of`: the thing that has it. */
 export interface BodyLimit {
   readonly bytes: number;
   readonly of: 'client_max_body_size' | 'query' | 'message';

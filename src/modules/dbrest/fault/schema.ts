@@ -132,7 +132,7 @@ export function notGrouped(table: string, column: string): DbrestFault {
   return new DbrestFault({ code: '42803', status: 400, message });
 }
 
-/** 42P10, 400, in PostgreSQL's words: an order of distinct rows by what they do not show. */
+/** 42P10, 400, in PostgreSQL's words: an order of distinct rows by a value that they do not show. */
 export function notSelected(): DbrestFault {
   const message = 'for SELECT DISTINCT, ORDER BY expressions must appear in select list';
   const hint = 'With "distinct=on.*", "order" names what "select" shows.';

@@ -54,9 +54,9 @@ const STATUSES: readonly (readonly [prefix: string, status: StatusOf])[] = [
 ];
 
 /**
- * Errors whose messages may name hosts, roles and paths. Clients get the title of their class or code instead (PostgreSQL,
- * Appendix A). `XX000` is no such class: extensions and procedural languages use it for what they tell their callers. Nor is
- * 53400: it says which limit of the configuration was reached.
+ * Errors whose messages may name hosts, roles and paths. Clients get the title of their class or code instead
+ * (PostgreSQL, Appendix A). `XX000` is not among them: extensions and procedural languages use it for messages to their
+ * callers. Neither is 53400, whose message says which limit of the configuration was reached.
  */
 const TITLES: readonly (readonly [prefix: string, title: string])[] = [
   ['08', 'connection exception'],

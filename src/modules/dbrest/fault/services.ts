@@ -99,7 +99,7 @@ export function tooManyStreams(of: 'client' | 'location'): DbrestFault {
   });
 }
 
-/** DBREST124, 503: what changes now would not be known. */
+/** DBREST124, 503: changes would not be noticed at present. */
 export function notListening(): DbrestFault {
   return new DbrestFault({
     code: 'DBREST124',

@@ -6,7 +6,7 @@ import { readNotification } from '../database/index.ts';
 export interface Follower {
   /** `schema.table`. */
   readonly table: string;
-  /** These rows may have changed, or any rows; announcements up to `generation` are taken into account with them. */
+  /** Called when these rows, or any rows, may have changed. `generation`: the latest announcement that this covers. */
   changed(keys: ReadonlySet<string> | 'any', generation: number): void;
 }
 
@@ -53,7 +53,7 @@ export class ChangeFeed {
     return size;
   }
 
-  /** Adds a follower: it is told of all that is announced from now on. Gives the function that removes it. */
+  /** Adds a follower of all later announcements. Returns the function that removes it. */
   follow(follower: Follower): () => void {
     if (!this.#unwatch) {
       this.#next = (this.ring.range()?.newest ?? 0) + 1;
@@ -142,7 +142,7 @@ function note(changes: Changes, payload: string): void {
 /** Most reads of followers that run at a time, in one worker and for one database. */
 const MOST_READS = 8;
 
-/** Lets at most so many run at a time; the others wait in their order. */
+/** Limits how many run at a time; the others wait in their order. */
 class Turns {
   most: number;
   /** In their order: a set is a queue that is cheap at both ends. */
@@ -233,7 +233,7 @@ class Lingering {
 /** Most bytes of snapshots that are kept or being sent, for one database and in one worker. */
 const MOST_BYTES = 268_435_456;
 
-/** Where a snapshot belongs in a log. */
+/** The position of a snapshot in a log. */
 interface SnapshotPlace {
   /** Position of the first burst after it. */
   readonly from: number;

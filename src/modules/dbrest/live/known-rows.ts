@@ -44,7 +44,7 @@ export class KnownRows {
   }
 }
 
-/** Two 32-bit hashes (the finalisers are those of MurmurHash3) as one number of 53 bits: equal texts only, for all that happens. */
+/** Two 32-bit hashes (with the finalisers of MurmurHash3) as one number of 53 bits. Equal numbers mean equal texts. */
 function digestOf(text: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;
@@ -62,8 +62,8 @@ function digestOf(text: string): number {
 const LONGEST_READ = 16_777_216;
 
 /**
- * Collects the rows of a read. They are kept until all have come, so a read that grows too long is cancelled while it runs. It is
- * its own client: reads go on for all clients of a query, and none of them cancels one.
+ * Collects the rows of a read. They are kept until all have come, so a read that grows too long is cancelled while it
+ * runs. The object is also the client of the read, because no client of a query may cancel a read for all of them.
  */
 export class KeyedRows implements RowSink {
   aborted = false;
@@ -87,7 +87,7 @@ export class KeyedRows implements RowSink {
     const text = row ?? '';
     this.#characters += (key?.length ?? 0) + text.length;
     if (this.#characters > LONGEST_READ) this.#cancel();
-    // As they come: the digests of all rows at once would hold up other requests for too long.
+    // Digests are made row by row: those of all rows at once would hold up other requests for too long.
     this.rows.push({ key: key ?? '', row: text, digest: digestOf(text) });
   }
 

@@ -9,7 +9,7 @@ const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5_000;
 /** Most rows that all followed reads of a database keep track of, in one worker. */
 const MOST_KNOWN = 2_000_000;
-/** With more keys than this to read, everything is read. */
+/** With more keys than this to read, all rows are read. */
 const MOST_PENDING = 20_000;
 /** A client has an outdated snapshot if it would have to be sent more than this after it, in bytes. */
 const LONGEST_TAIL_BYTES = 65_536;
@@ -39,8 +39,8 @@ interface Joining {
 }
 
 /**
- * A read whose rows change, on behalf of all clients that ask for the same as the same role. One statement runs at a time: it reads
- * the rows that were announced meanwhile, and what differs from what clients know becomes events.
+ * A read whose rows change, for all clients with the same request and role. One statement runs at a time: it reads the
+ * rows that were announced meanwhile. Differences from the rows that clients know become events.
  */
 export class LiveQuery implements Follower {
   readonly table: string;
@@ -207,7 +207,7 @@ export class LiveQuery implements Follower {
       });
       const isKnownGone = (key: string): boolean => !rows.has(key);
       const unseen = [...this.#known.keys()].filter(isKnownGone);
-      // A part of the rows does not show what became of the others.
+      // A part of the rows does not show whether the others still exist.
       if (isPart) this.#await([...pending, ...(wasAllPending ? unseen : [])].filter(isKnownGone));
       this.#publish(rows, isPart ? [] : unseen, generation);
       this.#hasBegun = true;
@@ -233,7 +233,7 @@ export class LiveQuery implements Follower {
         generation,
       );
     } catch (error) {
-      // Any role may announce anything, keys that a type or a domain refuses as well: only what keeps the rows from being read counts.
+      // Any role may announce any key, also one that a type refuses: only a fault of reading all rows counts.
       if (this.#parts.faultOf(error)) this.#isAllPending = true;
       else {
         this.#await(keys);
@@ -242,7 +242,7 @@ export class LiveQuery implements Follower {
     }
   }
 
-  /** Takes rows that were read, and keys without a row; what clients did not know becomes events. */
+  /** Takes rows that were read, and keys without a row; changes that clients do not know become events. */
   #publish(rows: ReadonlyMap<string, KeyedRow>, gone: readonly string[], generation: number): void {
     let text = '';
     const tell = (change: RowChange | undefined): void => {
@@ -253,7 +253,7 @@ export class LiveQuery implements Follower {
     this.#countKnown();
     // The first rows are known to nobody else: clients get them as a snapshot.
     if (text === '' || !this.#hasBegun) return;
-    // The id comes last: who has read only a part of a burst gets all of it again.
+    // The id comes last: a client that has read only a part of a burst gets all of it again.
     const burst = `${text.slice(0, -1)}id: ${this.#parts.feed.epoch}-${generation}\n\n`;
     this.#log.add(burst, generation);
     this.#loggedBytes += burst.length;
@@ -283,7 +283,7 @@ export class LiveQuery implements Follower {
     }
   }
 
-  /** A database that cannot be reached is asked again; what cannot be read ends the streams. */
+  /** Tries again if the database cannot be reached; an error that would come again ends the streams. */
   #failed(error: unknown): void {
     if (this.hasEnded) return;
     const fault = this.#parts.faultOf(error);

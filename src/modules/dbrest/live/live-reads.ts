@@ -65,7 +65,7 @@ export class LiveReads {
     const headers = passedHeaders(x, config.liveHeaders ?? []);
     const key = sharedKey(x, identity, headers);
     if (x.method === 'HEAD') {
-      // Nobody would follow the read, and it would never end.
+      // A read that nobody follows would never end.
       followableBy(await this.#planOf(x, identity.role));
       beginStream(x);
       return undefined;
@@ -116,7 +116,7 @@ export class LiveReads {
     return plan;
   }
 
-  /** Gives the function that runs a statement as the role of a request, and passes on its rows. */
+  /** Returns the function that runs a statement as the role of a request, and passes on its rows. */
   #reader(
     quiet: Exchange,
     identity: Identity,
@@ -156,7 +156,7 @@ interface StreamRequest {
 
 const JSON_ONLY = acceptedMedia('application/json');
 
-/** The fault of an error that does not go away when the read is tried again; `undefined` for one of the connection. */
+/** The fault of an error that would come again if the read is repeated; `undefined` for one of the connection. */
 function lastingFault(error: unknown, authenticated: boolean): DbrestFault | undefined {
   if (error instanceof PoolRefusal || error instanceof ConnectionLost) return undefined;
   const fault = faultOf(error, { authenticated });
@@ -170,7 +170,7 @@ function passedHeaders({ request: { headers } }: Exchange, names: readonly strin
   return passed;
 }
 
-/** Everything that rows depend on, but for the content of the database. */
+/** The key of a read: everything that its rows depend on, except the content of the database. */
 function sharedKey(x: Exchange, { role, jwt, claims }: Identity, headers: readonly string[]): string {
   const profile = x.header('accept-profile') ?? '';
   return JSON.stringify([x.uri, x.args, profile, x.header('prefer') ?? '', role, jwt, claims, headers]);

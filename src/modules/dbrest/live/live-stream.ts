@@ -55,8 +55,8 @@ export class EventLog {
   }
 
   /**
-   * The position from which a client goes on that has everything up to a generation; `undefined` if it has missed what is no longer
-   * kept. A burst of that very generation may come again: events can be repeated without harm.
+   * The position at which a client continues that has everything up to a generation; `undefined` if it has missed a
+   * burst that is no longer kept. The burst of that generation may come again: events can be repeated without harm.
    */
   positionAfter(generation: number): number | undefined {
     if (generation < this.#coveredFrom) return undefined;
@@ -79,13 +79,13 @@ export interface LiveSource {
   readonly snapshot: Snapshot | undefined;
 }
 
-/** One client that follows a read. A client that has not read what the log no longer keeps is cut off, and may come back. */
+/** One client that follows a read. It is cut off if the log drops a burst that it has not read, and may come back. */
 export class LiveStream {
   readonly #x: Exchange;
   readonly #out: ResponseStream;
   readonly #log: EventLog;
   readonly #unbeat: () => void;
-  /** Of which a part has been sent. */
+  /** The snapshot of which a part has been sent. */
   #snapshot: Snapshot | undefined;
   /** The rest of the snapshot or burst that is being sent. */
   #rest: Buffer = NOTHING;
@@ -137,7 +137,7 @@ export class LiveStream {
     if (this.#ended) return;
     this.#ended = true;
     this.#unbeat();
-    // Behind a part of an event, it would be taken for more of that.
+    // Behind a part of an event, the client would take it for the rest of that event.
     const isBetween = this.#rest.length === 0;
     this.#releaseSnapshot();
     if (last !== '' && isBetween) this.#out.write(last);

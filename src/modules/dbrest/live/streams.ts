@@ -31,9 +31,9 @@ export interface StreamResources {
 
 /** The streams of events of one location. */
 interface Streams {
-  /** Tells whether a request asks for a stream that the location has. */
+  /** Returns whether a request asks for a stream that the location has. */
   wants(x: Exchange): boolean;
-  /** Opens it. Rejects with a `DbrestFault`, or as reads do. */
+  /** Opens the stream. Rejects with a `DbrestFault`, or as reads do. */
   serve(x: Exchange, caller: { readonly identity: Identity }): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function compileStreams(
   };
 }
 
-/** How often, and how many times, a stream checks whether the gateway listens: soon after a start it does. */
+/** Interval and number of the checks whether the gateway listens, which it does soon after a start. */
 const LOOK_EVERY_MS = 50;
 const LOOKS = 20;
 
@@ -124,7 +124,7 @@ function compileEntrance(
   };
 }
 
-/** Frames of larger rings are not kept beyond this number: one has at most some 8 KB. */
+/** Most frames of a ring that are kept. A frame has at most some 8 KB. */
 const MOST_KEPT = 1_024;
 
 /** A notification in the form in which streams send it; without a channel it concerns all of them. */
@@ -143,7 +143,7 @@ export class NotificationFrames {
     this.feed = feed;
   }
 
-  /** Gives the frame at a generation; `undefined` as `StreamSource.frameOf`. */
+  /** Returns the frame at a generation; `undefined` as `StreamSource.frameOf`. */
   at(generation: number): Frame | undefined {
     const slot = generation % MOST_KEPT;
     const kept = this.#kept[slot];
@@ -176,7 +176,7 @@ function wantedChannels(args: string, channels: readonly string[]): ReadonlySet<
 }
 
 /**
- * Opens a stream of notifications. Gives `undefined` where no body is sent. Throws DBREST124 and DBREST125.
+ * Opens a stream of notifications. Returns `undefined` where no body is sent. Throws DBREST124 and DBREST125.
  */
 function openNotifications(
   x: Exchange,

@@ -60,7 +60,7 @@ export class Arguments {
     return elementsOf(json).map((filter) => filterOf(filter, keyOf));
   }
 
-  /** `undefined` also for null: clients may send that for what is absent. */
+  /** `undefined` also for null, which clients may send for an absent argument. */
   #value(name: string): unknown {
     const json = this.#given.get(name);
     return json ? ((JSON.parse(json.toString()) as unknown) ?? undefined) : undefined;

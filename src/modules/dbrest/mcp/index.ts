@@ -44,7 +44,7 @@ import {
 import type { ToolCall } from './tool.ts';
 import { type RoleTools, ToolLists, toolsPage } from './tool-list.ts';
 
-/** Makes the response to a request. `planned` learns what will run, before it does. */
+/** Makes the response to a request. `planned` is called with the plan before it runs. */
 type Respond = (
   x: Exchange,
   caller: { readonly identity: Identity; readonly planned: (plan: RunPlan) => Promise<void> },
@@ -185,7 +185,7 @@ function initialized(params: Params, { mcp }: DbrestConfig): string {
   });
 }
 
-/** Compiles the call of a tool: what the database or gw refuses is a result too, for the model to read. */
+/** Compiles the call of a tool. A refusal of the database or of gw is a result, too, for the model to read. */
 function compileCall(
   config: DbrestConfig,
   { location, respond }: McpParts,

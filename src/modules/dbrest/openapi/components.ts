@@ -141,7 +141,7 @@ export const SHARED_RESPONSES: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** Which conditional requests an API takes. */
+/** The conditional requests that an API supports. */
 interface ConditionFacts {
   /** Reads have an `ETag`. */
   readonly hasTags: boolean;

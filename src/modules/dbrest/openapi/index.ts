@@ -71,7 +71,7 @@ const ROOT_PATH = {
 /** OpenAPI 3.1 has no operation for the method QUERY. */
 const QUERY_NOTE = `${QUERY} reads as GET does, with the parameters as content of the type ${QUERY_TYPE}.`;
 
-/** Adds to a path that can be read that it takes a QUERY. */
+/** Adds a note to a path that can be read: it also takes a QUERY. */
 function withQuery(path: JsonSchema): JsonSchema {
   return 'get' in path ? { description: QUERY_NOTE, ...path } : path;
 }

@@ -104,7 +104,7 @@ function filterName(table: string, column: string): string {
   return `rowFilter.${componentName(table)}.${componentName(column)}`;
 }
 
-/** The columns that are filters: others have the names of parameters. */
+/** The columns that can be filtered by. The names of the others are taken by parameters. */
 function filterable({ columns }: ShownTable): ShownTable['columns'] {
   return columns.filter(({ column }) => !RESERVED.has(column.name));
 }

@@ -236,20 +236,20 @@ interface NestedMember {
   readonly target: Table;
   /** It is one row; otherwise it is a list. */
   readonly isOne: boolean;
-  /** The columns of the row around it that get their values from it. */
+  /** The columns of the outer row that get their values from it. */
   readonly fills: readonly string[];
-  /** The columns of its rows that get their values from the row around it. */
+  /** The columns of its rows that get their values from the outer row. */
   readonly filled: readonly string[];
 }
 
-/** Where rows may be nested. */
+/** The context of nested rows. */
 interface NestingScope {
   readonly known: Schema;
   /** Returns whether rows of a table may be in others; absent without `dbrest_nested_insert`. */
   readonly nests?: ((schema: string, table: string) => boolean) | undefined;
 }
 
-/** The members of new rows of a table that hold rows of related tables. A member that is a column is one. */
+/** The members of new rows of a table that hold rows of related tables. A name that is a column is no such member. */
 export function nestedMembers(table: Table, { known, nests }: NestingScope): readonly NestedMember[] {
   if (!nests || table.isView) return [];
   const direct = relationshipsOf(table, known).filter(

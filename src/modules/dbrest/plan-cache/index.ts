@@ -119,7 +119,7 @@ export class PlanCache {
     if (!lifted || role.includes('\n') || x.uri.includes('\n')) return undefined;
     const method = methodOf(x);
     const isRead = method === 'GET' || method === 'HEAD' || method === QUERY;
-    // What a write depends on is not worth a plan of its own.
+    // The conditions of a write are not worth a plan of their own.
     if (!isRead && hasCondition(x)) return undefined;
     const profile = x.header(isRead ? 'accept-profile' : 'content-profile');
     const headers = `${lineOf(profile)}${lineOf(x.header('accept'))}${lineOf(x.header('prefer'))}`;

@@ -32,7 +32,7 @@ interface RoleFacts {
   readonly bypassesRowSecurity: boolean;
 }
 
-/** Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas, $3 names of tables and functions. Works with PostgreSQL 10 and later. */
+/** Returns one JSON text; PostgreSQL 10 or later. $1: anonymous role or null, $2: schemas, $3: tables and functions. */
 const FACTS_SQL = `
 with anon as (
   select r.oid, r.rolsuper, r.rolbypassrls from pg_catalog.pg_roles r where r.rolname = $1::text
@@ -222,7 +222,7 @@ async function probeTarget(
   if ('reason' in found) throw unreachable(found.reason);
   return [
     ...versionProblems(found),
-    // Into the embedded database gw logs in as its owner.
+    // gw logs in to the embedded database as its owner.
     ...(pass?.kind === 'server' ? loginProblems(found) : []),
     ...anonProblems(found, anonRole),
     ...schemaProblems(found, schemas),

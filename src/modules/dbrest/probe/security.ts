@@ -5,7 +5,7 @@ import { mayBecomeSql } from '../schema/index.ts';
 
 /** The facts that a probe finds out about the rows and functions that requests reach. */
 export interface SecurityFacts {
-  /** Views and materialized views that show rows of a table with row security to a role that it holds for. */
+  /** Views and materialized views that show rows of a table with row security to a role that its policies apply to. */
   readonly unsecured: readonly UnsecuredView[];
   readonly recursive: readonly RecursivePolicy[];
   readonly overloads: readonly Overload[];
@@ -34,7 +34,7 @@ interface Overload {
   readonly defaults: number;
 }
 
-/** Bounds the ways through views and policies that are followed. */
+/** Longest chain of views and policies that is followed. */
 const MOST_STEPS = 8;
 
 /**
@@ -171,7 +171,7 @@ function policyProblem({ table, policy, role }: RecursivePolicy): Problem {
   };
 }
 
-/** Functions of which another one takes whatever names of arguments they take. */
+/** Reports functions if another one takes every set of argument names that they take. */
 function* overloadProblems(overloads: readonly Overload[]): Generator<Problem> {
   const named = overloads.filter((one) => one.arguments.every((name) => name !== ''));
   for (const [i, one] of named.entries()) {

@@ -41,7 +41,7 @@ function headOf(
     const url = openapiServer ?? relativeUrl(requestUri);
     return Buffer.from(`{"openapi":"3.1.0","servers":[{"url":${JSON.stringify(url)}}],`);
   }
-  // Without a host, the one that serves the document is meant.
+  // Without a host, clients use the one that serves the document.
   const server = openapiServer === undefined ? undefined : new URL(openapiServer);
   const path = server?.pathname ?? requestUri.replace(/[?#].*$/s, '');
   const members = {
@@ -90,7 +90,7 @@ export class Documents {
   of({ known, role, request }: PlannedDescription): Promise<Buffer> {
     if (known !== this.#known) this.#byKey.clear();
     this.#known = known;
-    // The types are those of all schemas.
+    // A description of types covers all schemas.
     const subject = request.document === 'types' ? '' : request.head.schema;
     const key = JSON.stringify([request.document, subject, ...(this.#ignoresRights ? [] : [role])]);
     const kept = this.#byKey.get(key);

@@ -37,7 +37,7 @@ export function faultOf(
   return error.code === 'PGRST' ? raisedFault(error) : serverFault(error, authenticated);
 }
 
-/** The error of a request with these preferences: a fault, if it has reached the time that its client prefers. */
+/** Returns the error of a request, or the fault of a request that has reached the time that its client prefers. */
 export function asPreferred(error: unknown, { timeout }: Preferences): unknown {
   return timeout !== undefined && isServerError(error) && isTimeout(error) ? preferredEnd(error) : error;
 }

@@ -143,7 +143,7 @@ function readStatus(text: string): number {
   return Number(text);
 }
 
-/** Ends the last phase, and tells how long each took. */
+/** Ends the last phase, and sets `Server-Timing`. */
 export function setTiming(x: Exchange, stopwatch: Stopwatch | undefined): void {
   if (!stopwatch) return;
   stopwatch.lap('response');

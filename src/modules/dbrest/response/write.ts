@@ -37,7 +37,7 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
     : respondWithCount(x, plan, { head, check, main });
 }
 
-/** How many of the rows were there before; `counted`: the result of the count of merged rows. */
+/** The number of rows that existed before. `counted`: the result of the count of merged rows. */
 function updatedOf(
   { write, counted: isCounted }: PlannedWrite,
   rows: number,
@@ -126,8 +126,8 @@ function judgeCondition(plan: PlannedWrite, rows: number, { matched, updated, fi
 }
 
 /**
- * Throws if an element has no key of its own. `found`: the first one with the key of another, and the first one
- * with null in it; the last count.
+ * Throws if the key of an element is repeated or has a null. `found`: the first element with a repeated key, and the
+ * first one with a null; this is the last count.
  */
 function judgeElements({ write }: PlannedWrite, found: Row | undefined): void {
   const by = elementsKey(write);

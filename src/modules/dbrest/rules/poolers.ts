@@ -25,7 +25,7 @@ function pooled(
   });
 }
 
-/** What relies on notifications in a location, and what is lost without them. */
+/** The features of a location that rely on notifications, and the loss without them. */
 const LISTENING: readonly {
   readonly field: 'listen' | 'live' | 'cache';
   readonly isOn: (settings: DbrestConfig) => boolean;

@@ -3,7 +3,7 @@ import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index
 import type { DbrestConfig } from '../directives/index.ts';
 import { type ServedDatabase, servedDatabases } from './served.ts';
 
-/** Reports the uses of a directive that hold in no location with a database. */
+/** Reports the uses of a directive that apply to no location with a database. */
 export function* idle(
   config: CheckedModule<DbrestConfig>,
   directive: string,

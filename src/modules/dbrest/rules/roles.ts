@@ -235,7 +235,7 @@ ${LOCATION}`,
   },
 };
 
-/** Rules about what policies and overloads of a database come to. */
+/** Rules about the effects of policies and overloads of a database. */
 export const SECURITY_RULES: readonly ModuleRule<DbrestConfig>[] = [
   dbrestViewUnsecured,
   dbrestPolicyRecursive,

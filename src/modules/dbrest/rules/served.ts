@@ -114,7 +114,7 @@ const dbrestWritesOpen: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** Tells whether a location serves functions alone; it then needs POST, and has no tables. */
+/** Returns whether a location only serves functions; it then needs POST, and has no tables. */
 export function servesFunctions({ block, settings: { rpc } }: ServedDatabase): boolean {
   const match = matchOf(block);
   const path = match && 'path' in match ? match.path : '';
@@ -156,7 +156,7 @@ const dbrestNoLimit: ModuleRule<DbrestConfig> = {
   *check(config): Iterable<Problem> {
     for (const { node, block, settings } of servedDatabases(config)) {
       const { anonRole, maxRows, databaseSettings } = settings;
-      // The database may bound them.
+      // The database may limit the rows.
       if (anonRole === undefined || maxRows?.usual !== undefined || databaseSettings) continue;
       if (!config.isOpen(block)) continue;
       yield {

@@ -22,7 +22,7 @@ const SERVICES: readonly Service[] = [
   { directive: 'dbrest_listen', field: 'listen', isOn: ({ listen = [] }) => listen.length > 0 },
 ];
 
-/** The kind of the location around an `if` is not looked up: what is not certain is not said. */
+/** Nothing is reported inside an `if`, because the kind of the location around it is not looked up. */
 function noPathBelow({ block }: ServedDatabase): string | undefined {
   const match = matchOf(block);
   return !match || match.kind === 'prefix' ? undefined : 'only prefix locations have paths below them';
@@ -137,7 +137,7 @@ const dbrestListenOpen: ModuleRule<DbrestConfig> = {
   },
 };
 
-/** The services that take a request of a client apart, with the paths that they are asked at. */
+/** The services that split a request of a client, with their paths. */
 const SPLITTING = [
   { field: 'mcp', part: 'call of a tool', pathOf: mcpPath },
   { field: 'batch', part: 'item of a batch', pathOf: batchPath },
@@ -185,7 +185,7 @@ location /api/salaries { deny all; }`,
 
 interface Guard {
   readonly name: string;
-  /** What refuses. */
+  /** The directive that refuses. */
   readonly node: DirectiveNode;
 }
 

@@ -22,10 +22,10 @@ interface EffectiveConfig {
 
 const PREFIX = 'pgrst.';
 const APP_PREFIX = 'app.settings.';
-/** Says how `jwt_secret` is written, and is nothing by itself. */
+/** Says how `jwt_secret` is written, and has no effect alone. */
 const IS_BASE64 = 'jwt_secret_is_base64';
 
-/** Replaces what a file configures by what settings say. A setting that is not accepted leaves the value of the file. */
+/** Replaces values of the file by those of settings. A setting that is not accepted leaves the value of the file. */
 export function effectiveConfig(file: DbrestConfig, settings: readonly StoredSetting[]): EffectiveConfig {
   return new Overlay(file, settings).result();
 }
@@ -74,7 +74,7 @@ class Overlay {
     else this.#checkBase64(name, value);
   }
 
-  /** `pgrst.app.settings.name` comes after `app.settings.name`, so it goes before it. */
+  /** `pgrst.app.settings.name` is taken after `app.settings.name`, so it overrides that. */
   #takeAppSetting(name: string, full: string, value: string): void {
     const read = readValue('dbrest_setting', [full, value], name);
     if ('fault' in read) return this.#warn(name, read.fault);
@@ -158,7 +158,7 @@ function unknownName(short: string): string {
 /** A directive that means the same as a setting of PostgREST. */
 interface Counterpart {
   readonly directive: string;
-  /** The words of the directive; `undefined`: the value is no value of the setting. */
+  /** The words of the directive; `undefined`: the setting does not accept the value. */
   readonly words: (value: string) => readonly string[] | undefined;
   /** A description of the values that are allowed. */
   readonly expected?: string;

@@ -53,7 +53,7 @@ export function withClient<T>(pass: DbrestPass, use: (client: WireClient) => Pro
 interface SchemaListener {
   /** The database announces a change of its schema, or may have done so while the connection was lost. */
   changed(): void;
-  /** The database can be reached, but does not pass on what is announced. Called once, with the reason. */
+  /** The database can be reached, but does not pass on announcements. Called once, with the reason. */
   deaf(reason: string): void;
 }
 

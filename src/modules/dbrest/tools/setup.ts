@@ -47,7 +47,7 @@ const HEAD = `-- Roles, schema and notifications for gw's dbrest. It may run any
 --   gw db setup | psql "$DATABASE_URL"
 `;
 
-/** The set-up SQL without a transaction. It takes a role that may create roles. */
+/** The set-up SQL without a transaction. It needs a role that may create roles. */
 function setupSql(options: SetupOptions): string {
   const parts = [
     roles(options),
@@ -192,7 +192,7 @@ $gw$;
 
 const MOST_BYTES = 63;
 
-/** Why a name cannot be used, or `undefined`. */
+/** Returns why a name cannot be used, or `undefined`. */
 export function nameFault(name: string): string | undefined {
   if (name === '' || Buffer.byteLength(name) > MOST_BYTES) return `expected 1 to ${MOST_BYTES} bytes`;
   if (/[\0\r\n]|\$gw\$/.test(name)) return 'it has characters that a script cannot contain';
@@ -214,7 +214,7 @@ interface SetupNames extends Pick<SetupOptions, 'authenticator' | 'schema' | 'ca
   readonly user?: string | undefined;
 }
 
-/** The names for which a database is judged. A role that is absent is not known, and nothing is said of it. */
+/** The names for which a database is judged. Nothing is reported about a role that is absent. */
 export interface StatusNames extends Omit<SetupNames, 'schema'> {
   readonly schemas: readonly string[];
 }
@@ -401,7 +401,7 @@ function triggerItem({ triggers }: DatabaseState): SetupItem {
     : { what, state: 'wrong', detail: 'it is disabled' };
 }
 
-/** Only who has such triggers, or wants them, needs them on all tables. */
+/** All tables need these triggers only if one of them has them, or they are wanted. */
 function announcingItem({ cache }: SetupNames, { tables, announcing }: DatabaseState): readonly SetupItem[] {
   if (announcing === 0 && cache !== true) return [];
   const isWhole = announcing === tables;

@@ -62,7 +62,7 @@ export interface TypedRelation {
   /** Functions of a row that `select` can name like columns. */
   readonly computed: readonly TypedField[];
   readonly relationships: readonly TypedRelationship[];
-  /** Absent if new rows have no others in them. */
+  /** Absent if new rows cannot contain others. */
   readonly nested?: readonly TypedNested[];
   /** A view that cannot be written has no types for writing. */
   readonly isWritable: boolean;

@@ -122,7 +122,7 @@ function typesOf(schema: string, scope: TypeScope): Pick<TypedSchema, 'enums' | 
   return { enums: enums.sort(byName), composites: composites.sort(byName) };
 }
 
-/** The types of the functions of one name. What cannot be told apart when it is called has a fault. */
+/** The types of the functions of one name. Overloads that a call cannot tell apart have a fault. */
 function typedFunctions(overloads: Overloads, scope: TypeScope): readonly TypedFunction[] {
   const faults = new Map(overloads.map((one) => [one, faultOf(one, overloads)]));
   return overloads

@@ -191,7 +191,7 @@ function functionLayout({ arguments: given, returns, rows, fault }: TypedFunctio
   ]);
 }
 
-/** Rows of which there is at most one are described as one; the client makes a list of it where it gets one. */
+/** The type of a result. At most one row is typed as one row; the client makes it a list where it returns one. */
 function resultLayout({ isSet, of }: TypedResult, isSingle: boolean): Layout {
   const one = typeof of === 'object' && 'fields' in of ? block(of.fields.map(fieldMember)) : typeLayout(of);
   if (!isSet || isSingle) return one;
