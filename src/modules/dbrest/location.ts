@@ -27,7 +27,7 @@ export interface DbrestResources {
   readonly caches: Caches;
   /** For sending stored responses. */
   readonly buffers: PieceBuffers;
-  /** Offers trials of requests on a location; absent where none are served. */
+  /** Offers trials of requests on a location; absent if trials are not served. */
   readonly offerTrials?: (
     location: LocationFacts,
     config: () => DbrestConfig | Promise<DbrestConfig>,

@@ -207,7 +207,7 @@ export interface Steps extends ReturnType<typeof compilePlan> {
   readonly statementsOf: ReturnType<typeof compileTransaction>;
 }
 
-/** Where requests are served, and how they are told apart in the database with `dbrest_request_comment`. */
+/** The location of requests, and their ids, if `dbrest_request_comment` shows them to the database. */
 interface StepsParts {
   readonly location: LocationFacts;
   readonly requestId?: ((x: Exchange) => string | undefined) | undefined;

@@ -3,7 +3,7 @@ import type { CacheStore } from '../../../cache/index.ts';
 import type { TableName } from '../schema/index.ts';
 import { Relatives, relationName, tagOf } from './tags.ts';
 
-/** How long the workers rely on the listener without hearing of it, and how often it renews that. */
+/** Time for which the workers rely on the listener without hearing of it, and the interval at which it renews that. */
 const LEASE_MS = 1_000;
 const RENEW_MS = 250;
 
@@ -30,7 +30,7 @@ export class DatabaseCaches {
   /** The keys of all responses of the database begin so. */
   readonly prefix: string;
   readonly #parts: CachesParts;
-  /** How many locations use a cache, and how many of them rely on notifications. */
+  /** The caches, each with the number of locations that use it, and of those that rely on notifications. */
   readonly #stores = new Map<CacheStore, { users: number; listening: number }>();
   #relatives: Promise<Relatives> | undefined = undefined;
   #timer: NodeJS.Timeout | undefined = undefined;
@@ -48,7 +48,7 @@ export class DatabaseCaches {
   add(store: CacheStore, listens: boolean): () => void {
     const known = this.#stores.get(store) ?? { users: 0, listening: 0 };
     this.#stores.set(store, known);
-    // Writes that were made while nobody used the cache are not known.
+    // Writes while no location used the cache are not known.
     if (listens && known.listening === 0) void this.#purgeAll([store]);
     known.users += 1;
     known.listening += listens ? 1 : 0;

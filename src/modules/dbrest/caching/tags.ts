@@ -101,7 +101,7 @@ export function tagOf(name: string): string {
   return `#${createHash('sha256').update(name).digest('base64url')}`;
 }
 
-/** Why a response is not stored. */
+/** The reason why a response is not stored. */
 type Unstorable = 'tags' | 'function';
 
 /**

@@ -1,7 +1,7 @@
 import type { ErrorLog } from '../../../log/index.ts';
 import { type Ring, EVENT_LIMITS, type RingEntry } from '../../../zone/index.ts';
 
-/** Where the notifications of one channel go. */
+/** The rings of one channel, each with the number of its users. */
 type Rings = Map<Ring, number>;
 
 /**

@@ -148,7 +148,7 @@ export class Database {
   #features: Promise<ServerFeatures> | undefined;
   #configuration: AbortSignal | undefined;
   #isReachable = true;
-  /** How many locations take settings of the database. */
+  /** Number of locations that take settings of the database. */
   #settingFollowers = 0;
   /** Grows when plans may have become outdated that the server does not know to be. */
   #planEpoch = 0;
@@ -294,7 +294,7 @@ export class Database {
     this.#share.close();
   }
 
-  /** How many of the locations take settings of the database. */
+  /** The part of the locations that takes settings of the database. */
   get #settingUse(): 'all' | 'some' | 'none' {
     if (this.#settingFollowers === 0) return 'none';
     return this.#settingFollowers < this.#claims.length ? 'some' : 'all';

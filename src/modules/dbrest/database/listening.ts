@@ -23,7 +23,7 @@ export interface ListeningOptions {
   /** Opens a listening session. */
   readonly listen: (hearing: ListenerEvents) => OpenListener;
   readonly refresh: () => void;
-  /** How many of the locations take settings of the database. */
+  /** The part of the locations that takes settings of the database. */
   readonly followSettings: () => 'all' | 'some' | 'none';
   /** Receives announced writes, and the periods in which no write can have been missed. */
   readonly caches: {

@@ -83,7 +83,7 @@ export function namesFile({ value, secret, span }: Word, { directive, report }: 
   return true;
 }
 
-/** Where requests run: the database, its sessions and their limits. */
+/** The database of requests, its sessions and their limits. */
 export interface ConnectionConfig {
   readonly pass?: DbrestPass;
   /** Absolute path of the SQL file that initialises a new embedded database. */

@@ -27,7 +27,7 @@ export interface RequestsConfig {
   readonly aggregates: boolean;
   /** The rows of a POST may have rows of related tables in them. */
   readonly nestedInsert: boolean;
-  /** Which paths call functions: those below `rpc/`, all of them, or none. */
+  /** The paths that call functions: those below `rpc/`, all of them, or none. */
   readonly rpc: 'auto' | 'on' | 'off';
   /** `POST <location>/rpc/batch` runs several requests in one transaction. */
   readonly batch: boolean;
@@ -52,7 +52,7 @@ export interface RequestsConfig {
   readonly legacyTargetNames: boolean;
 }
 
-/** How the transaction of a request ends, and whether `Prefer: tx` may override it. */
+/** The end of the transaction of a request, and whether `Prefer: tx` may override it. */
 export type TxEnd = 'commit' | 'commit-allow-override' | 'rollback' | 'rollback-allow-override';
 
 /** `dbrest_setting`: a setting of every request's transaction. */

@@ -174,7 +174,7 @@ async function copyPackage(packageDir: string, to: string): Promise<string> {
     await rename(draft, copy);
   } catch {
     await rm(draft, { recursive: true });
-    // Another gateway was faster, or somebody else has taken the name.
+    // Another gateway was faster, or another account has taken the name.
     await mustBeOurs(copy);
   }
   return copy;

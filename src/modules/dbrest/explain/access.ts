@@ -45,7 +45,7 @@ export interface Namesake {
   readonly mayExecute: boolean;
 }
 
-/** Roles that trials may have. $1: the anonymous role or null, which is served whatever it is. */
+/** Roles that trials may have. $1: the anonymous role or null; it is always served. */
 export const ROLES_SQL = `
 select coalesce(json_agg(json_build_object(
   'name', r.rolname, 'bypassesRowSecurity', r.rolsuper or r.rolbypassrls

@@ -7,7 +7,7 @@ interface SettingsParts {
   readonly file: DbrestConfig;
   /** Absent: the database is not asked. */
   readonly schema: Pick<SchemaCache, 'current'> | undefined;
-  /** Gives the explainer of a configuration. */
+  /** Returns the explainer of a configuration. */
   readonly explainerOf: (config: DbrestConfig) => Promise<Explainer>;
 }
 

@@ -152,7 +152,7 @@ const STREAMS = {
   rows: 'streams rows, and changes of them',
 } as const;
 
-/** Tells the items of a batch; each can be explained as a request of its own. */
+/** Describes the items of a batch; each can be explained as a request of its own. */
 async function tellBatch(
   x: Exchange,
   identity: Identity,
@@ -193,7 +193,7 @@ function assumed({ schema }: RestDatabase): Parameters<typeof compileCaching>[1]
   };
 }
 
-/** Tells what the cache would do with a request. */
+/** Describes what the cache would do with a request. */
 function tellCache(
   x: Exchange,
   identity: Identity,

@@ -39,7 +39,7 @@ import { explainSteps, maskedValues, PlanText } from './shown-statement.ts';
 import { readIdentity, readTried, TrialWire } from './trial-request.ts';
 import { unreachableReason } from '../../../system/index.ts';
 
-/** Opens the trials of a location. Each trial gets a session of its own, which nobody uses after it. */
+/** Opens the trials of a location. Each trial gets a session of its own, which is not used again. */
 export function openTrials({
   target,
   ...parts
@@ -79,7 +79,7 @@ interface TrialParts {
   readonly config: DbrestConfig;
   readonly location: LocationFacts;
   readonly database: Pick<RestDatabase, 'schema' | 'features'>;
-  /** Runs `use` with a session that nobody else gets, before or after. */
+  /** Runs `use` with a session that serves nothing else, before or after. */
   readonly withSession: <T>(use: (session: Session) => Promise<T>) => Promise<T>;
 }
 

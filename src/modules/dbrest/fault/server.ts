@@ -112,7 +112,7 @@ export function preferredEnd(error: ServerError): DbrestFault {
   return new DbrestFault({ code, status: statusOf(error, true), message, isWished: true });
 }
 
-/** A hint for errors to which PostgreSQL gives none. */
+/** Returns a hint for errors for which PostgreSQL has no hint. */
 function ownHint(error: ServerError): string | null {
   const { code, message } = error;
   if (hasLostObject(error))

@@ -198,7 +198,7 @@ function isObject(json: string): boolean {
   return true;
 }
 
-/** How long a read is still followed when its last client has left: a client that was cut off comes back. */
+/** Time for which a read is still followed after its last client has left: a client that was cut off comes back. */
 const LINGER_MS = 10_000;
 /** Most such reads. Each is read with every change of its table, and one client could leave any number behind. */
 const MOST_LINGERING = 64;

@@ -26,7 +26,7 @@ interface LiveQueryParts {
   readonly isPart: boolean;
   readonly mostRows: number;
   readonly bufferBytes: number;
-  /** Why an error ends the read for good; `undefined`: it is tried again. */
+  /** The fault of an error that ends the read for good; `undefined`: the read is tried again. */
   readonly faultOf: (error: unknown) => DbrestFault | undefined;
   /** Removes the read from those that clients can join. */
   readonly ended: () => void;
@@ -56,7 +56,7 @@ export class LiveQuery implements Follower {
   /** The latest announcement that is pending or was read. */
   #generation: number;
   #loggedBytes = 0;
-  /** How many known rows the feed has been told of. */
+  /** Number of known rows that the feed has been told of. */
   #counted = 0;
   #isRunning = false;
   /** The rows were read once. */

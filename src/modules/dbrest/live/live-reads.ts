@@ -176,7 +176,7 @@ function sharedKey(x: Exchange, { role, jwt, claims }: Identity, headers: readon
   return JSON.stringify([x.uri, x.args, profile, x.header('prefer') ?? '', role, jwt, claims, headers]);
 }
 
-/** How changes of the rows of a read are announced. Throws DBREST120 and DBREST121. */
+/** Returns how changes of the rows of a read are announced. Throws DBREST120 and DBREST121. */
 function followableBy({ rows, request }: PlannedRead): Followed {
   if (rows.grouped) throw notFollowable('Rows that are aggregated or distinct have no key.');
   if (rows.distinct > 0)

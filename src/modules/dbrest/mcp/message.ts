@@ -98,7 +98,7 @@ export function resultOf(x: Exchange, body: Buffer, member: 'rows' | 'result'): 
   return immediateResult(Buffer.concat([Buffer.from(`{"${member}":`), json, Buffer.from('}')]));
 }
 
-/** A write without rows tells how many it has changed; a function without a result has none. */
+/** The body of a write without rows has their number; that of a function without a result has null. */
 function countJson({ response }: Exchange, member: 'rows' | 'result'): string {
   const [, total] = /\/(\d+)$/.exec(response.header('content-range') ?? '') ?? [];
   return member === 'rows' && total !== undefined ? `{"affected":${total}}` : `{"${member}":null}`;

@@ -24,7 +24,7 @@ export interface RowTail {
   readonly version?: string | undefined;
 }
 
-/** How rows are returned by the database and turned into a response. */
+/** The way in which rows are returned by the database and turned into a response. */
 export interface RowForm {
   readonly media: Media;
   readonly shape: RowShape;

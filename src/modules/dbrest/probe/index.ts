@@ -182,7 +182,7 @@ function unreachable(reason: string): UnaskedError {
   return new UnaskedError({ rule: 'database-unreachable', message });
 }
 
-/** Where to reach the database. An embedded server is started for all locations, unless it is running. */
+/** Returns how to reach the database. An embedded server is started for all locations if it is not running. */
 async function targetOf(pass: DbrestPass, live: LiveScope): Promise<ConnectionTarget> {
   if (pass.kind === 'server') return pass.target;
   const { dir } = pass;

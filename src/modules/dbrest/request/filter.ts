@@ -294,7 +294,7 @@ function parseGroupFilter(scanner: Scanner, ending: ValueEnd): GroupFilter {
   return parseTest(scanner, aggregated, ending);
 }
 
-/** How deep a group is in its tree, and the parser of its filters. */
+/** The depth of a group in its tree, and the parser of its filters. */
 interface GroupParts<F> {
   readonly depth: number;
   readonly parseLeaf: (scanner: Scanner) => F;

@@ -1,4 +1,4 @@
-/** Why `to_tsquery` does not take a query: where, and what it expects there. */
+/** A fault that `to_tsquery` finds in a query: its offset, and the text that is expected there. */
 interface SearchFault {
   readonly at: number;
   readonly expected: string;
@@ -50,7 +50,7 @@ export function faultInSearch(query: string): SearchFault | undefined {
   }
 }
 
-/** Where the match of a sticky pattern at a position ends; the position itself if it does not match. */
+/** Returns the end of the match of a sticky pattern at a position; the position itself if it does not match. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return at + (pattern.exec(text)?.[0].length ?? 0);

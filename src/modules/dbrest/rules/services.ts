@@ -6,12 +6,12 @@ import { batchPath, mcpPath } from '../request/index.ts';
 import { idle } from './requests.ts';
 import { servedDatabases, type ServedDatabase, servesFunctions } from './served.ts';
 
-/** What a location serves besides requests for rows, functions and its description. */
+/** A service of a location besides requests for rows, functions and its description. */
 interface Service {
   readonly directive: string;
   readonly field: 'batch' | 'mcp' | 'live' | 'listen';
   readonly isOn: (settings: DbrestConfig) => boolean;
-  /** Why no request of a location can ask for it; absent where every location can be asked. */
+  /** Returns why no request can reach the service of a location; absent if every location can have it. */
   readonly obstacle?: (served: ServedDatabase) => string | undefined;
 }
 

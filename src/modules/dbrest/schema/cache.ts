@@ -10,7 +10,7 @@ const PAUSE_PER_CHANGE = 2;
 const LONGEST_PAUSE_MS = 2_000;
 const MOST_WAITING = 100;
 
-/** How a schema differs from the one before it. */
+/** The difference between a schema and the one before it. */
 interface SchemaChange {
   /** They have the same entries. */
   readonly isSame: boolean;
@@ -33,7 +33,7 @@ export class SchemaCache {
   #loadMs = 0;
   /** End of the last load that a request caused. */
   #reloadedMs = 0;
-  /** How many requests wait for a reload that may bring what they name. */
+  /** Number of requests that wait for a reload that may bring a name. */
   #waiting = 0;
   readonly #readState: () => Promise<string>;
   /** The query of the state of the database that runs, and the one that follows it. */

@@ -162,7 +162,7 @@ export class Batch {
     return this.#lead.length > 0 ? [...this.#lead, ...this.steps] : this.steps;
   }
 
-  /** How long a sink has kept the server waiting. */
+  /** The time for which a sink has kept the server waiting. */
   get stalledMs(): number {
     return this.#pausedAtMs === undefined ? 0 : performance.now() - this.#pausedAtMs;
   }

@@ -217,7 +217,7 @@ export class Session {
     }
   }
 
-  /** How long the server has been waiting for a sink. */
+  /** The time for which the server has been waiting for a sink. */
   get stalledMs(): number {
     return this.#queue[0]?.batch.stalledMs ?? 0;
   }

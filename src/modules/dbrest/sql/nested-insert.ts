@@ -157,7 +157,7 @@ function keyValue({ rows, returned }: TableInsert, name: string, json: string): 
   return `(${json} ->> ${keyText(returned.indexOf(name))})::${type}`;
 }
 
-/** Where the statement of an insert is built. */
+/** The statement of an insert while it is built. */
 interface StatementParts {
   readonly parameters: Parameters;
   readonly body: BoundValue;

@@ -91,7 +91,7 @@ export interface TypedFunction {
     readonly isOneToOne: boolean;
     readonly isSetofReturn: boolean;
   };
-  /** Why it cannot be called by its name. */
+  /** The reason why it cannot be called by its name. */
   readonly fault?: string;
 }
 

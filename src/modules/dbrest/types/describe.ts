@@ -185,7 +185,7 @@ function rowResult({ schema, name }: Pick<Table, 'schema' | 'name'>, scope: Type
   return { fields: fields.sort(byName) };
 }
 
-/** Where the rows of a function come from and go to, if they are those of a table, view or composite type. */
+/** The row types that a function takes and returns, if it returns rows of a table, view or composite type. */
 function rowsOf(
   { returns, returnsSet, isOneRow, arguments: given, schema }: StoredFunction,
   { known }: TypeScope,

@@ -98,8 +98,8 @@ function typedColumn(
 }
 
 /**
- * Tells which columns of a view cannot be written although the view can: expressions, and columns that are always generated
- * in the base table.
+ * Returns the test for columns of a view that cannot be written although the view can: expressions, and columns that
+ * are always generated in the base table.
  */
 function fixedColumns(view: Table, bases: BaseTables): (name: string) => boolean {
   if (view.isView !== true || view.access?.isReplaced) return () => false;
