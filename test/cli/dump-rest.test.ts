@@ -166,7 +166,7 @@ const faults: readonly {
     args: ['schema'],
     dsn: 'embedded:pg',
     code: 1,
-    says: 'gw: the embedded database "DIR/pg" is not there yet: a start of the gateway makes it\n',
+    says: 'gw: the embedded database "DIR/pg" does not exist yet: starting the gateway creates it\n',
   },
 ];
 

@@ -109,7 +109,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
   {
     it: 'is the embedded one, which is not there yet',
     conf: () => rest('embedded:/nowhere'),
-    says: ['GW661 the embedded database "/nowhere" is not there yet, and was not asked'],
+    says: ['GW661 the embedded database "/nowhere" does not exist yet and was not checked'],
   },
   {
     it: 'is the embedded one, whose directory cannot be read',
@@ -156,7 +156,7 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     conf: () =>
       rest(db.dsn, 'dbrest_schemas closed; dbrest_anon_role anon; dbrest_max_rows 9 books=1 bookz=2;'),
     says: [
-      'GW660 "dbrest_max_rows" has a limit for "bookz", which is no table, view or function of the schemas',
+      'GW660 "dbrest_max_rows" has a limit for "bookz", which is not a table, view or function of the schemas',
     ],
   },
   {
@@ -165,26 +165,26 @@ const databases: readonly { it: string; conf: () => string; says: readonly strin
     says: [
       'GW652 the anonymous role may write all rows of api.orders: no row security',
       'GW652 the anonymous role may read all rows of api.clients: no row security',
-      'GW655 embedding along api.orders (client_id) has no index to use',
+      'GW655 embedding along api.orders (client_id) is not supported by an index',
     ],
   },
   {
     it: 'has keys without an index to a table that is not shown, and to one that a view shows',
     conf: () => rest(db.dsn, 'dbrest_schemas shown; dbrest_anon_role anon;'),
-    says: ['GW655 embedding along shown.notes (author_id) has no index to use'],
+    says: ['GW655 embedding along shown.notes (author_id) is not supported by an index'],
   },
   {
     it: 'has views, policies and overloads that do not do what they seem to',
     conf: () => rest(db.dsn, 'dbrest_schemas secured; dbrest_anon_role anon;'),
     says: [
-      'GW657 the view secured.all_notes shows "anon" rows of secured.notes whatever their policies say',
-      'GW657 the materialized view secured.stored_notes shows "anon" rows of secured.notes whatever their policies say',
-      'GW657 the view secured.more_notes shows "anon" rows of secured.notes whatever their policies say',
-      'GW658 the policy "mates" of secured.members leads back to it: each request of "anon" for it fails (42P17)',
-      'GW658 the policy "of_others" of secured.members leads back to it: each request of "web_user" for it fails (42P17)',
-      'GW658 the policy "own" of secured.teams leads back to it: each request of "web_user" for it fails (42P17)',
-      'GW659 no request can call secured.find(integer): secured.find(text) takes the same names of arguments (PGRST203)',
-      'GW659 no request can call secured.seek(integer): secured.seek(integer,text) takes the same names of arguments (PGRST203)',
+      'GW657 the view secured.all_notes shows "anon" rows of secured.notes regardless of their policies',
+      'GW657 the materialized view secured.stored_notes shows "anon" rows of secured.notes regardless of their policies',
+      'GW657 the view secured.more_notes shows "anon" rows of secured.notes regardless of their policies',
+      'GW658 the policy "mates" of secured.members reads the same table again: each request of "anon" for it fails (42P17)',
+      'GW658 the policy "of_others" of secured.members reads the same table again: each request of "web_user" for it fails (42P17)',
+      'GW658 the policy "own" of secured.teams reads the same table again: each request of "web_user" for it fails (42P17)',
+      'GW659 no request can call secured.find(integer): secured.find(text) accepts the same argument names (PGRST203)',
+      'GW659 no request can call secured.seek(integer): secured.seek(integer,text) accepts the same argument names (PGRST203)',
     ],
   },
   {

@@ -191,8 +191,8 @@ async function targetOf(pass: DbrestPass, live: LiveScope): Promise<ConnectionTa
     return (await live.once(`dbrest embedded ${dir}`, ask, ({ stop }) => stop())).target;
   } catch (error) {
     if (!(error instanceof NotThereError)) throw unreachable((error as Error).message);
-    const message = `the embedded database "${dir}" is not there yet, and was not asked`;
-    const hint = 'a start of the gateway makes it';
+    const message = `the embedded database "${dir}" does not exist yet and was not checked`;
+    const hint = 'starting the gateway creates it';
     throw new UnaskedError({ rule: 'dbrest-embedded-unasked', message, hint });
   }
 }
@@ -285,7 +285,7 @@ function* schemaProblems({ schemas: found }: DatabaseFacts, schemas: readonly st
 
 function* limitProblems({ unknown }: DatabaseFacts): Generator<Problem> {
   for (const name of unknown) {
-    const message = `"dbrest_max_rows" has a limit for "${name}", which is no table, view or function of the schemas`;
+    const message = `"dbrest_max_rows" has a limit for "${name}", which is not a table, view or function of the schemas`;
     yield { rule: 'dbrest-limit-unknown', field: 'maxRows', message };
   }
 }
@@ -305,7 +305,7 @@ function* tableProblems({ open }: DatabaseFacts): Generator<Problem> {
 
 function* indexProblems({ unindexed }: DatabaseFacts): Generator<Problem> {
   if (unindexed.length === 0) return;
-  const message = `embedding along ${listed(unindexed)} has no index to use`;
+  const message = `embedding along ${listed(unindexed)} is not supported by an index`;
   yield { rule: 'dbrest-embed-unindexed', field: 'pass', message };
 }
 

@@ -157,7 +157,7 @@ function viewProblem({ name, kind, role, tables }: UnsecuredView, version: numbe
   return {
     rule: 'dbrest-view-unsecured',
     field: 'pass',
-    message: `the ${what} ${name} shows "${role}" rows of ${tables.join(', ')} whatever their policies say`,
+    message: `the ${what} ${name} shows "${role}" rows of ${tables.join(', ')} regardless of their policies`,
     hint: kind === 'v' && version >= INVOKER_VERSION ? invoked : revoked,
   };
 }
@@ -166,7 +166,7 @@ function policyProblem({ table, policy, role }: RecursivePolicy): Problem {
   return {
     rule: 'dbrest-policy-recursive',
     field: 'pass',
-    message: `the policy "${policy}" of ${table} leads back to it: each request of "${role}" for it fails (42P17)`,
+    message: `the policy "${policy}" of ${table} reads the same table again: each request of "${role}" for it fails (42P17)`,
     hint: `move its subquery to a function: create function … security definer, then alter policy ${quoteIdentifier(policy)} on ${table} using (…)`,
   };
 }
@@ -184,7 +184,7 @@ function* overloadProblems(overloads: readonly Overload[]): Generator<Problem> {
     yield {
       rule: 'dbrest-overload-ambiguous',
       field: 'pass',
-      message: `no request can call ${one.signature}: ${other.signature} takes the same names of arguments (PGRST203)`,
+      message: `no request can call ${one.signature}: ${other.signature} accepts the same argument names (PGRST203)`,
       hint: `alter function ${one.signature} rename to …`,
     };
   }

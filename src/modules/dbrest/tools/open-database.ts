@@ -112,8 +112,8 @@ export async function startThere(dataDir: string): Promise<StartedServer> {
     // Elsewhere, for example where its directory may not be read, the database may well exist.
     if (cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR')
       throw new Error(systemFailure('access', join(dataDir, 'PG_VERSION'), cause), { cause });
-    const instead = 'a start of the gateway makes it';
-    throw new NotThereError(`the embedded database "${dataDir}" is not there yet: ${instead}`, { cause });
+    const instead = 'starting the gateway creates it';
+    throw new NotThereError(`the embedded database "${dataDir}" does not exist yet: ${instead}`, { cause });
   });
   const { startEmbeddedPostgres } = await import('../embedded/index.ts');
   const { dsn, stop } = await startEmbeddedPostgres({ dataDir, log: SILENT });
