@@ -42,7 +42,7 @@ function refuseOpen({ mode }: Stats): string | undefined {
 }
 
 interface PasswordLine {
-  /** Host, port, database and user as they are written: an escaped `*` is no wildcard. */
+  /** Host, port, database and user as written: an escaped `*` is not a wildcard. */
   readonly fields: readonly string[];
   readonly password: string;
 }

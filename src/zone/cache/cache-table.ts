@@ -126,7 +126,7 @@ export class CacheTable {
     return entry;
   }
 
-  /** Gives an entry another generation: copies of it in the memory of threads are no longer valid. */
+  /** Gives an entry a new generation, so that copies of it in the memory of threads become invalid. */
   change(entry: number): number {
     const { u32, i32 } = this.memory;
     const generation = ((u32[GENERATION_WORD] as number) + 1) | 0;

@@ -228,7 +228,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A counter that is no safe integer was read as the largest one. Nothing can be read after that. */
+/** A counter that is not a safe integer was read as the largest one. Nothing can be read after that. */
 function bigintOf(counter: number): string {
   return counter < Number.MAX_SAFE_INTEGER ? String(counter) : '9223372036854775807';
 }

@@ -15,7 +15,7 @@ function readText(value: string | null | undefined): string {
   return value;
 }
 
-/** Reads a number. Numbers that are no safe integers become the nearest one, negative ones 0. */
+/** Reads a number. Numbers that are not safe integers become the nearest one, negative ones 0. */
 function readNumber(value: string | null | undefined): number {
   const text = readText(value);
   if (!/^-?\d{1,20}$/.test(text)) throw new UnexpectedRows();

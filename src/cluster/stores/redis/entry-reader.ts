@@ -10,7 +10,7 @@ const MOST_IN_PAGE = 250;
 /** Maximum size of a page of large entries, and of one entry. */
 const MAX_PAGE_BYTES = 1_048_576;
 const LAST_ID = '18446744073709551615';
-/** How long a key that is no stream is left out. */
+/** How long a key that is not a stream is left out. */
 const AGAIN_MS = 1_000;
 
 /** An id range for `XRANGE`, `XREVRANGE` and the script that replaces them. */

@@ -33,7 +33,7 @@ function readList(item: Item | undefined): readonly Item[] {
   return item as readonly Item[];
 }
 
-/** Reads a number. Numbers that are no safe integers become the largest one. */
+/** Reads a number. Numbers that are not safe integers become the largest one. */
 function readNumber(item: Item | undefined): number {
   const text = readText(item);
   if (!/^\d{1,20}$/.test(text)) throw new UnexpectedReply();

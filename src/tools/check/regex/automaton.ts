@@ -17,7 +17,7 @@ const START = 0xfffe;
 const END = 0xffff;
 const LAST_UNIT = 0xffff;
 
-/** Most nodes of an automaton; larger patterns are not analysed. */
+/** Maximum number of nodes of an automaton; larger patterns are not analysed. */
 const MAX_NODES = 2_000;
 
 /** An automaton, and the number of text ends that it may match. */

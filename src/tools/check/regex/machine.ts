@@ -112,7 +112,7 @@ export interface Budget {
 /** The characters for examples, preferred ones first. */
 export const PREFERRED = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ/.-_~=&:,;@!$()*+';
 
-/** Most states of one search. */
+/** Maximum number of states of one search. */
 const MAX_SEARCH_STATES = 5_000;
 
 interface Visit {

@@ -109,7 +109,7 @@ export class Pattern {
   }
 }
 
-/** Most automata of one check; further patterns are not known. Each takes a millisecond, and few are needed. */
+/** Maximum number of automata of one check; each takes a millisecond. Further patterns are not analysed. */
 const MAX_AUTOMATA = 250;
 
 interface PatternFacts {

@@ -73,7 +73,7 @@ const regexShadowsPrefix: Rule = {
 /** Finds the location of a URI. */
 type Find = (uri: string) => CheckedLocation | undefined;
 
-/** Most regexes that are compared with one prefix, so that a configuration of thousands is checked fast. */
+/** Maximum number of regexes that are compared with one prefix, so that thousands are checked fast. */
 const MAX_REGEXES = 50;
 
 /** Certificate authorities request paths without extension below it. */

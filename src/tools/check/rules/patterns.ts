@@ -105,7 +105,7 @@ const regexRedos: Rule = {
   },
 };
 
-/** Most patterns that are analysed, so that a configuration of thousands is checked fast. */
+/** Maximum number of patterns that are analysed, so that a configuration with thousands is checked fast. */
 const MAX_PATTERNS = 150;
 
 /** False for a pattern that repeats no group and at most one character: it takes linear time. */
