@@ -50,7 +50,7 @@ export interface BoundConfig {
   readonly uses: readonly VariableUse[];
   /** The variables that directives such as `set` define, with the span of the first definition. */
   readonly defined: ReadonlyMap<string, Span>;
-  /** Defined variables that another directive than `set` defines: these replace a built-in variable of the same name. */
+  /** Variables that another directive than `set` defines: they replace built-in variables of the same name. */
   readonly fixed: ReadonlySet<string>;
   /** Variables that are named captures of a regular expression. */
   readonly captured: ReadonlySet<string>;

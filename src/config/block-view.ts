@@ -52,7 +52,7 @@ export class BlockView {
     ));
   }
 
-  /** The directives of these names in the block itself, in file order; without names, all of them, refused ones included. */
+  /** The directives of these names in the block itself, in file order; without names, all, including refused ones. */
   own(...names: readonly string[]): readonly DirectiveNode[] {
     if (names.length === 0) return this.#directives;
     const own = (this.#own ??= groupBy(this.#directives, ({ name }) => name.value));

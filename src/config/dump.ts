@@ -18,7 +18,7 @@ const NO_SECRETS = /\$(?:\{(?:\w+|env:\w+|file:[^}]*)\}|\w+)|\b(?:basic|bearer|d
 /** A reference without a default, which reveals nothing; the default of `${env:NAME:-default}` would. */
 const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
 /**
- * Passwords inside values, as the last group: `scheme://user:password@host`, `password=…` in a list of keywords, `Bearer …`.
+ * Passwords inside values, as the last group: `scheme://user:password@host`, `password=…` among keywords, `Bearer …`.
  */
 const PASSWORDS = [
   /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
@@ -28,7 +28,7 @@ const PASSWORDS = [
 
 const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
 
-/** The output of `-T`: each file once under its absolute name, with secrets masked according to the rows. Names start from `prefix`. */
+/** The output of `-T`: each file once, with secrets masked as the rows say. Relative names start from `prefix`. */
 export function dumpConfig(tree: ConfigTree, registry: Registry, prefix: string): string {
   return maskedFiles(tree, registry)
     .map(({ name, text }) => `# configuration file ${resolve(prefix, name)}:\n${text}\n`)
@@ -121,8 +121,8 @@ function maskedText({ source, start: from, end: to }: Span, secrets: readonly Sp
 const INDENT = '    ';
 
 /**
- * The configuration as one text: included directives replace each `include`, a comment names their file, and secrets are
- * masked. Words stay as written.
+ * The configuration as one text: included directives replace each `include`, a comment names their file, and secrets
+ * are masked. Words stay as written.
  */
 export function combinedText(tree: ConfigTree, registry: Registry): string {
   const secrets = secretSpans(tree, registry);

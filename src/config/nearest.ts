@@ -18,8 +18,8 @@ export function renaming(span: Span, near: string): Fix {
 }
 
 /**
- * The number of insertions, deletions, substitutions and swaps of neighbours between two words (optimal string alignment);
- * counting stops at `limit`.
+ * The number of insertions, deletions, substitutions and swaps of neighbours between two words (optimal string
+ * alignment); counting stops at `limit`.
  */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;

@@ -159,8 +159,8 @@ const TIME_UNITS = [
 ] as const;
 
 /**
- * The milliseconds of a time such as `1h30m`, `1h 30m` or `500ms`; a bare number counts seconds. `undefined` for other texts
- * (nginx ngx_parse_time).
+ * The milliseconds of a time such as `1h30m`, `1h 30m` or `500ms`; a bare number counts seconds. `undefined` for other
+ * texts (nginx ngx_parse_time).
  */
 export function parseTimeMs(text: string): number | undefined {
   let rest = text;
@@ -209,7 +209,8 @@ export const refusalStatus: ArgReader<number> = oneWord('code', (word, { directi
 });
 
 /**
- * Reads media types in lower case, or `*` (nginx ngx_http_types_slot). `text/html` is always included and need not be named.
+ * Reads media types in lower case, or `*` (nginx ngx_http_types_slot). `text/html` is always included and need not be
+ * named.
  */
 export const mediaTypes: ArgReader<readonly string[]> = words(
   { syntax: 'mime-type ...', min: 1, max: Infinity },

@@ -96,7 +96,7 @@ const UPSTREAM_CHECK = {
 const NGINX_VARIABLES =
   /^((geoip|jwt|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
-/** The reason for refusing a directive of nginx or of a common third-party module; `undefined` if the name is unknown. */
+/** The reason for refusing a directive of nginx or a common third-party module; `undefined` for unknown names. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {
   const isCheck = (directive === 'check' && context === 'upstream') || UPSTREAM_CHECK.names.test(directive);
   if (isCheck) return { is: 'not supported', reason: UPSTREAM_CHECK.reason };

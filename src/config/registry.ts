@@ -106,7 +106,7 @@ export class Registry {
   }
 }
 
-/** The name of a directive in a table's key: the brackets of `server (upstream)` only tell two rows of one name apart. */
+/** The name of a directive in a table's key: the brackets of `server (upstream)` only distinguish two rows. */
 function nameOf(key: string): string {
   return key.replace(/ \(.*\)$/, '');
 }

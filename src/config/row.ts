@@ -1,9 +1,9 @@
 import type { DirectiveNode, Report, Span, Word } from '../../grammar/index.ts';
 
 /**
- * A text with variables as plain data (nginx: complex value): `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`. Without
- * variables there is at most one string. Names of variables are in lower case, because nginx does not tell `$Host` from
- * `$host`.
+ * A text with variables as plain data (nginx: complex value): `"hi $arg_n"` is `['hi ', { variable: 'arg_n' }]`.
+ * Without variables there is at most one string. Names of variables are in lower case, because nginx does not tell
+ * `$Host` from `$host`.
  */
 export interface ComplexValue {
   readonly parts: readonly (string | { readonly variable: string } | { readonly capture: number })[];
@@ -53,8 +53,8 @@ export interface PathRole extends WordPart {
 }
 
 /**
- * A reference in a word, which editors follow. Variables inside values and captures of regular expressions are not roles:
- * they look the same in every word.
+ * A reference in a word, which editors follow. Variables inside values and captures of regular expressions are not
+ * roles: they look the same in every word.
  */
 export type WordRole = NameRole | PathRole;
 
@@ -187,7 +187,8 @@ type Repeated<K, V> =
   NonNullable<V> extends readonly (infer E)[]
     ? RowFacts & {
         /**
-         * The field that decides how the list is inherited: `on` as usual, `off` not at all, `merge` after the block's own.
+         * The field that decides how the list is inherited: `on` as usual, `off` not at all, `merge` after the own
+         * list.
          */
         readonly inheritBy?: string;
         /** As for a single value. */

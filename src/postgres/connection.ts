@@ -131,9 +131,9 @@ export function hasTimedOut({ code, message }: NodeJS.ErrnoException): boolean {
 const TIMEOUT_MS = 2_000;
 
 /**
- * Cancels the running query of a client over a separate connection. Resolves when the server has closed that connection,
- * which it does after sending the signal: only then can a late cancel no longer hit the next query. Rejects if the request
- * could not be delivered.
+ * Cancels the running query of a client over a separate connection. Resolves when the server has closed that
+ * connection, which it does after sending the signal: only then can a late cancel no longer hit the next query. Rejects
+ * if the request could not be delivered.
  */
 export function sendCancel(pg: Pg, attempt: Attempt, client: WireClient): Promise<void> {
   const { port, ssl } = attempt;

@@ -24,8 +24,9 @@ export class ServiceFault extends Error {}
 const SYSTEM_DIRS = ['/etc/postgresql-common', '/etc', '/usr/local/pgsql/etc'];
 
 /**
- * The settings of a service (PostgreSQL documentation, "The Connection Service File"). `file`: the file to look in before
- * the one of the system; by default `PGSERVICEFILE`, or `~/.pg_service.conf` if there is one. Throws a `ServiceFault`.
+ * The settings of a service (PostgreSQL documentation, "The Connection Service File"). `file`: the file to look in
+ * before the one of the system; by default `PGSERVICEFILE`, or `~/.pg_service.conf` if there is one. Throws a
+ * `ServiceFault`.
  */
 export function readService(
   name: string,

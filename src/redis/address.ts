@@ -1,6 +1,6 @@
 import type { AddressRule } from '../upstream/index.ts';
 
-/** The address of a store that speaks RESP, as plain data. A name is an `upstream`, or else a host with the default port. */
+/** The address of a store with RESP, as plain data. A name is an `upstream`, or a host with the default port. */
 export type RedisAddress =
   | ({ readonly kind: 'unix'; readonly path: string } & Login)
   | ({ readonly kind: 'inet'; readonly host: string; readonly port: number } & Login)

@@ -10,8 +10,9 @@ export type FlatReply = Buffer | string | null | readonly (Buffer | null)[];
 export type Push = readonly (Buffer | null | readonly (Buffer | null)[])[];
 
 /**
- * Encodes commands as RESP2 arrays of bulk strings and sends them together. Each argument is preceded by its length in bytes, so
- * its content cannot be taken for another frame (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+ * Encodes commands as RESP2 arrays of bulk strings and sends them together. Each argument is preceded by its length in
+ * bytes, so its content cannot be taken for another frame
+ * (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class RespWriter {
   #text = '';
@@ -97,8 +98,8 @@ interface ReaderOptions {
 export const replyTooLarge = (maxReplyBytes: number): string => `a reply exceeds ${maxReplyBytes} bytes`;
 
 /**
- * Decodes the replies of RESP2 from the bytes of a connection, in order: strings and statuses as bytes, integers as text, nil,
- * errors, and arrays of strings and nil. The commands of kv have no other replies
+ * Decodes the replies of RESP2 from the bytes of a connection, in order: strings and statuses as bytes, integers as
+ * text, nil, errors, and arrays of strings and nil. The commands of kv have no other replies
  * (https://redis.io/docs/latest/develop/reference/protocol-spec/).
  */
 export class RespReader {

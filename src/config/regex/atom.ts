@@ -42,14 +42,14 @@ export class Groups {
     this.#isSet[number] = true;
   }
 
-  /** Marks the groups above `number` as optional: they are in an alternative, an optional item or a negative assertion. */
+  /** Marks the groups above `number` as optional: they are in an alternative, optional item or negative assertion. */
   mayBeUnsetAbove(number: number): void {
     this.#isSet.fill(false, number + 1);
   }
 
   /**
-   * True if the group is always set. Only then a back-reference has the same meaning: PCRE never matches an unset group,
-   * JavaScript always does.
+   * True if the group is always set. Only then a back-reference has the same meaning: PCRE never matches an unset
+   * group, JavaScript always does.
    */
   isAlwaysSet(number: number): boolean {
     return this.#isSet[number] === true;
@@ -112,8 +112,8 @@ interface Reference {
 }
 
 /**
- * Translates a back-reference. It is refused where JavaScript matches differently: to a group that may be unset, in caseless
- * mode, and inside a look-behind, which JavaScript reads from right to left.
+ * Translates a back-reference. It is refused where JavaScript matches differently: to a group that may be unset, in
+ * caseless mode, and inside a look-behind, which JavaScript reads from right to left.
  */
 export function backReference(reading: Reading, { target, start, missingAt }: Reference): Atom {
   const { scanner, groups, flags } = reading;

@@ -14,8 +14,8 @@ const FIRST_ASTRAL = 0x10000;
 const SURROGATES: Range = [0xd800, 0xdfff];
 
 /**
- * A JavaScript pattern (without the `u` flag) for one character in the set, or not in it. Characters beyond U+FFFF are pairs
- * of UTF-16 units: a set that distinguishes some of them becomes an alternation.
+ * A JavaScript pattern (without the `u` flag) for one character in the set, or not in it. Characters beyond U+FFFF are
+ * pairs of UTF-16 units: a set that distinguishes some of them becomes an alternation.
  */
 export function classSource(set: CodePoints, negated: boolean): string {
   const merged = merge(set);

@@ -18,7 +18,7 @@ export function complement(set: CodePoints): CodePoints {
   return rest;
 }
 
-/** The set with both cases of its ASCII letters. Only these have a case, because nginx compiles patterns without UTF. */
+/** The set with both cases of its ASCII letters. Only these have cases: nginx compiles patterns without UTF. */
 export function withBothCases(set: CodePoints): CodePoints {
   const upper = intersect(set, [0x41, 0x5a]).map(([first, last]): Range => [
     first + CASE_DISTANCE,

@@ -1,7 +1,7 @@
 import { type CodePoints, complement, LAST_CODE_POINT, type Range } from './code-points.ts';
 import { noEquivalent, type Scanner } from './scanner.ts';
 
-/** Properties of PCRE that Unicode does not have (pcre2pattern, "Unicode character properties"), as JavaScript writes them. */
+/** Properties of PCRE that Unicode lacks (pcre2pattern, "Unicode character properties"), as JavaScript writes them. */
 const OF_PCRE: Readonly<Record<string, string>> = {
   any: '[^]',
   'l&': '\\p{LC}',

@@ -176,10 +176,10 @@ interface RegexFault {
 const MAX_DEPTH = 250;
 
 /**
- * Translates a pattern of PCRE2 (10.42, without UTF, as in nginx) to JavaScript without the flags `i`, `u` and `v`, which
- * would exclude V8's linear engine. A construct without equivalent is a fault that names it. Differences remain: `$` matches
- * only at the very end, not before a final line feed; text is matched by UTF-16 unit, not by UTF-8 byte; a group inside a
- * repeated group is unset if its last repetition skipped it.
+ * Translates a pattern of PCRE2 (10.42, without UTF, as in nginx) to JavaScript without the flags `i`, `u` and `v`,
+ * which would exclude V8's linear engine. A construct without equivalent is a fault that names it. Differences remain:
+ * `$` matches only at the very end, not before a final line feed; text is matched by UTF-16 unit, not by UTF-8 byte; a
+ * group inside a repeated group is unset if its last repetition skipped it.
  */
 export function translatePcre(
   pattern: string,
@@ -295,7 +295,7 @@ class Translation implements Reading {
     return fixed(this.flags.multiLine ? '(?![^\\n])' : '$');
   }
 
-  /** Skips comments, blanks in extended mode, `\Q` and `\E`: a quantifier after them applies to the item before them. */
+  /** Skips comments, blanks in extended mode, `\Q` and `\E`: a quantifier after them applies to the item before. */
   #skipIgnored(): void {
     const { scanner } = this;
     for (;;) {

@@ -111,8 +111,8 @@ function isUsed(config: ConfigOfModules, { directives }: AnyModule): boolean {
 }
 
 /**
- * Returns whether an unknown client can reach the content of a block: a request from another machine, without password, certificate
- * or token.
+ * Returns whether an unknown client can reach the content of a block: a request from another machine, without password,
+ * certificate or token.
  */
 export function isOpen(config: ConfigOfModules, block: BlockView, method = 'GET'): boolean {
   return isOpenFrom(config, block, { method, seen: new Set() });

@@ -12,8 +12,8 @@ const HASH_CHARACTERS = 16;
 
 /**
  * Fingerprints that identify findings when their lines move: the rule, the text of the directive and the heads of the
- * enclosing blocks, without blanks and comments. The second finding with the same parts ends with `:2`. Secrets are left
- * out, because the digest of a short one could be reversed.
+ * enclosing blocks, without blanks and comments. The second finding with the same parts ends with `:2`. Secrets are
+ * left out, because the digest of a short one could be reversed.
  */
 export function fingerprintsOf(
   findings: readonly Finding[],

@@ -34,8 +34,8 @@ export function judgesFragments(slug: string): boolean {
 }
 
 /**
- * The context of a text: `main` for a whole configuration, else the context that its comment (`# gw-context: http, server`)
- * declares or all of its directives share; `undefined` if that is not known.
+ * The context of a text: `main` for a whole configuration, else the context that its comment (`# gw-context: http,
+ * server`) declares or all of its directives share; `undefined` if that is not known.
  */
 export function contextOf(source: Source, registry: Registry): Context | undefined {
   // Most texts are whole configurations; this avoids parsing large ones twice.

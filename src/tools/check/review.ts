@@ -63,7 +63,7 @@ function headOf({ name, args }: DirectiveNode): Span {
   return { ...name.span, end: (args.at(-1) ?? name).span.end };
 }
 
-/** Findings sorted by source in the order of reading, then by place, each once even if its file is included repeatedly. */
+/** Findings in the order of reading, then by place, each once even if its file is included repeatedly. */
 function sorted(findings: readonly Finding[], { sources }: Report): readonly Finding[] {
   const ranks = new Map(sources.map((source, index) => [source, index]));
   const rank = ({ span }: Finding): number => (span ? (ranks.get(span.source) ?? sources.length) : -1);
@@ -133,7 +133,7 @@ interface ReviewInput {
 }
 
 /**
- * Reviews a configuration: findings of the load and of the rules, each once, in the order of reading, without ignored ones.
+ * Reviews a configuration: all findings of load and rules, each once, in the order of reading, without ignored ones.
  */
 export function review(
   { report, config, catalogue, live = [] }: ReviewInput,

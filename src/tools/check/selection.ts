@@ -24,8 +24,8 @@ export function isPrefix(name: string): boolean {
 }
 
 /**
- * Returns whether selections include a rule; the first one with `select` decides. `strict`: rules that are off by default count,
- * too.
+ * Returns whether selections include a rule; the first one with `select` decides. `strict`: rules that are off by
+ * default count, too.
  */
 export function isSelected(rule: Rule, selections: readonly Selection[], strict = false): boolean {
   const select = selections.find((selection) => selection.select !== undefined)?.select;

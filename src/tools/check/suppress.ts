@@ -131,9 +131,7 @@ interface SuppressOptions {
   readonly catalogue: Catalogue;
 }
 
-/**
- * Removes the findings that comments and the `check` block ignore, and reports ignoring without effect or without a reason.
- */
+/** Removes findings that comments and the `check` block ignore. Reports ignoring without effect or without a reason. */
 export function suppress(all: readonly Finding[], options: SuppressOptions): Suppressed {
   const { sources, main } = options;
   const ignores = [

@@ -171,9 +171,7 @@ async function patiently(settled: Promise<void>): Promise<void> {
 
 const MALFORMED = { status: 400, why: 'the path is malformed, or leads above the root' };
 
-/**
- * The simulated TLS connection: server name of the URL, no client certificate. Addresses are not server names (RFC 6066, 3).
- */
+/** The simulated TLS connection, with the server name of the URL. Addresses are not server names (RFC 6066, 3). */
 function connectionOf(
   { destination: { scheme, place } }: ReadQuery,
   { ssl }: PortPlan,

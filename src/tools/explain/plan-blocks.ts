@@ -132,9 +132,7 @@ interface ModuleSearch {
   readonly nth?: number | undefined;
 }
 
-/**
- * The place of the directive that makes a module serve the block, else of its first directive there; '' if there is none.
- */
+/** The place of the directive that makes a module serve the block, or of its first directive there; '' if none. */
 export function modulePlace(name: string, { view, loaded, nth = 0 }: ModuleSearch): string {
   const content = [loaded.modules.find((module) => module.name === name)?.content ?? []].flat();
   const fields = view ? [...view.from(name)] : [];

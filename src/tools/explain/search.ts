@@ -18,8 +18,8 @@ interface LevelSearch extends Search {
 }
 
 /**
- * Explains why a search ended at `found`: exact locations, the longest prefix with its nested locations, regexes in file
- * order (nginx ngx_http_core_find_location). The compiled tree decides; this only explains its decision.
+ * Explains why a search ended at `found`: exact locations, the longest prefix with its nested locations, regexes in
+ * file order (nginx ngx_http_core_find_location). The compiled tree decides; this only explains its decision.
  */
 export function searchOf(locations: readonly LocationPlan[], uri: string, found?: LocationPlan): Search {
   return new Level({ uri, depth: 0, redirecting: slashlessOf(uri, found) }).search(locations);

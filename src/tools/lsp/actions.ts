@@ -19,9 +19,7 @@ interface ActionsRequest {
   readonly only: readonly string[] | undefined;
 }
 
-/**
- * The code actions for a range: fixes of its findings, comments that ignore them, and all safe fixes of the file at once.
- */
+/** The code actions for a range: fixes of its findings, comments that ignore them, and all safe fixes of the file. */
 export function codeActions(asked: ActionsRequest, session: Session): readonly CodeAction[] {
   const { file, only, range } = asked;
   const wants = (kind: string): boolean =>

@@ -233,8 +233,8 @@ class LanguageServer {
 }
 
 /**
- * Serves the language server protocol on standard input and output. The process ends when the client exits or closes the
- * connection. All other output goes to the client's log, because standard output belongs to the protocol.
+ * Serves the language server protocol on standard input and output. The process ends when the client exits or closes
+ * the connection. All other output goes to the client's log, because standard output belongs to the protocol.
  */
 export function serveLanguage(): Promise<never> {
   const connection = createConnection(ProposedFeatures.all, process.stdin, process.stdout);

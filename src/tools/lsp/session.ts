@@ -38,8 +38,8 @@ export interface Cursor extends TextPosition {
 }
 
 /**
- * The cursor at an offset; `undefined` in a comment. Only the text before the offset is read, so unfinished text after it
- * does no harm.
+ * The cursor at an offset; `undefined` in a comment. Only the text before the offset is read, so unfinished text after
+ * it does no harm.
  */
 export function cursorAt(
   { file, offset }: TextPosition,

@@ -307,8 +307,8 @@ export class CacheIndex {
   }
 
   /**
-   * Begins to remove the least recently used entries that satisfy `until`: at most `most` of them. Entries without a file
-   * go at once. The caller removes the files and calls `finishRemoval`.
+   * Begins to remove the least recently used entries that satisfy `until`: at most `most` of them. Entries without a
+   * file go at once. The caller removes the files and calls `finishRemoval`.
    */
   condemn(most: number, until: (usedMs: number, facts: IndexFacts) => boolean): readonly Removal[] {
     const removals: Removal[] = [];

@@ -98,7 +98,7 @@ export class Table {
     return this.#get(entry, BUCKET_NEXT);
   }
 
-  /** Returns the entry with this key; 0 if there is none. An expired entry is removed, unless it waits for the store. */
+  /** Returns the entry with this key, or 0. An expired entry is removed, unless it waits for the store. */
   find(payload: Payload, nowMs: number): number {
     const entry = this.lookUp(payload);
     if (entry === 0 || !this.isExpired(entry, nowMs)) return entry;

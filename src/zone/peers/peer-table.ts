@@ -49,8 +49,8 @@ interface PeerPlace {
 }
 
 /**
- * The state of one peer, shared by all threads. Weights, failures and means may only be accessed under the table's lock.
- * Times are in ms of the monotonic clock that all threads share unless their name says seconds.
+ * The state of one peer, shared by all threads. Weights, failures and means may only be accessed under the table's
+ * lock. Times are in ms of the monotonic clock that all threads share unless their name says seconds.
  */
 export class PeerState {
   readonly #words: Int32Array;
@@ -132,7 +132,7 @@ export class PeerState {
     Atomics.store(this.#words, this.#at + EXCLUSIONS, bits);
   }
 
-  /** Returns the result of an active check, which a digest (not 0) identifies. Must be called under the table's lock. */
+  /** Returns the result of an active check, which a digest (not 0) identifies. To be called under the table's lock. */
   check(digest: number): CheckCell {
     return claimCheck({ words: this.#words, doubles: this.#doubles, at: this.#at + FIRST_CHECK }, digest);
   }

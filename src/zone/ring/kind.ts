@@ -32,8 +32,8 @@ import {
 
 /**
  * Repairs a ring whose publisher died while holding the lock. A half-written slot is emptied, and its entry counts as
- * dropped; a complete entry that the header does not include yet counts as published, and the position of the ring follows
- * it: a received event is in the ring, or will be received again. The caller holds the lock.
+ * dropped; a complete entry that the header does not include yet counts as published, and the position of the ring
+ * follows it: a received event is in the ring, or will be received again. The caller holds the lock.
  */
 export function repairRing(ring: Memory, capacity: number): void {
   emptyHalfWritten(ring, capacity);

@@ -277,8 +277,8 @@ export class Ring {
   }
 
   /**
-   * Must be called under the lock. Appends the event in the first `usedBytes` of the image as the next entry: a received one,
-   * or one of this process.
+   * Must be called under the lock. Appends the event in the first `usedBytes` of the image as the next entry: a
+   * received one, or one of this process.
    */
   #append(usedBytes: number, received?: ReceivedEvent): Published {
     const { i32, u32, f64 } = this.#shared;

@@ -88,7 +88,7 @@ function guessOf({ match, pattern }: CheckedLocation): string | undefined {
   return uri.startsWith('/') && pattern.regex.test(uri) ? uri : undefined;
 }
 
-/** The conditions for a URI to match nested locations, without competing regexes; `undefined` if a pattern is not known. */
+/** The conditions for a URI to match nested locations, without competing regexes; `undefined` if unknown. */
 function machinesTo(way: readonly CheckedLocation[]): readonly Machine[] | undefined {
   const machines: Machine[] = [];
   for (const location of way) {

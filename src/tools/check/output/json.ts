@@ -5,8 +5,8 @@ import { type CheckReport, fileOf, type Range, rangeOf, type Tally, tallyOf } fr
 import { shownFix } from './shown-fix.ts';
 
 /**
- * The output of `-f json`. `version` increases when a field changes its meaning or is removed; fields may be added at any
- * time.
+ * The output of `-f json`. `version` increases when a field changes its meaning or is removed; fields may be added at
+ * any time.
  */
 export interface JsonReport {
   readonly version: 1;

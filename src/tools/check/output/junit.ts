@@ -6,9 +6,7 @@ import { type CheckReport, fileOf, rangeOf } from './report.ts';
 
 type Case = Finding | SuppressedFinding;
 
-/**
- * The report as JUnit XML: a suite for each file, a case for each finding, and one passing case for a file without findings.
- */
+/** The report as JUnit XML: a suite per file, a case per finding, and a passing case for a file without findings. */
 export function junit({ findings, suppressed, files }: CheckReport): string {
   const byFile = groupBy([...findings, ...suppressed] as readonly Case[], fileOf);
   const suites = [...new Set([...files, ...byFile.keys()])].map((file) => ({

@@ -123,9 +123,7 @@ interface Visit {
 
 const GAVE_UP: SearchResult = { none: false };
 
-/**
- * A shortest word that all machines accept, found breadth first over their product; preferred characters win among equals.
- */
+/** A shortest word that all machines accept, found breadth first over their product, with preferred characters. */
 export function shortestWord(
   machines: readonly Machine[],
   budget: Budget,

@@ -113,8 +113,8 @@ function namesOf(server: BlockView): readonly Word[] {
 }
 
 /**
- * Returns whether a certificate covers a name. `.example.org` means the name and its subdomains, which `*.example.org` in a
- * certificate covers.
+ * Returns whether a certificate covers a name. `.example.org` means the name and its subdomains, which `*.example.org`
+ * in a certificate covers.
  */
 function isCovered(name: string, certificate: ShownCertificate['certificate']): boolean {
   if (isIP(name) > 0) return certificate.checkIP(name) !== undefined;

@@ -69,8 +69,8 @@ const HARMLESS = new Set(
 );
 
 /**
- * The weak ciphers in a list, as words that exclude them (`!RC4`). Follows OpenSSL's ciphers(1): `+` between words means
- * "and", `!` excludes for good, `-` until the word is added again. Ciphers that the list names count.
+ * The weak ciphers in a list, as words that exclude them (`!RC4`). Follows OpenSSL's ciphers(1): `+` between words
+ * means "and", `!` excludes for good, `-` until the word is added again. Ciphers that the list names count.
  */
 export function weaknessesOf(list: string): readonly string[] {
   const chosen = new Set<(typeof WEAK_SUITES)[number]>();

@@ -235,8 +235,8 @@ const deprecated: Rule = {
 };
 
 /**
- * One problem for all `listen` directives of a server, because a single `http2 on` replaces them. Unlike it, a `listen` speaks
- * for all servers of its address.
+ * One problem for all `listen` directives of a server, because a single `http2 on` replaces them. Unlike it, a `listen`
+ * speaks for all servers of its address.
  */
 function* http2Problems(block: Use['block'], isAlone: boolean): Iterable<Problem> {
   const found = block.own('listen').flatMap((node) => {

@@ -79,8 +79,8 @@ function* hostSources(
 }
 
 /**
- * The texts that choose the host: after a host come its port and path, and other text is part of it unless the client ends
- * the host before.
+ * The texts that choose the host: after a host come its port and path, and other text is part of it unless the client
+ * ends the host before.
  */
 function badTexts(before: string, behind: string, scheme: string): string {
   const isBegun = before.includes('://') || (before !== '' && scheme.endsWith('?'));

@@ -186,7 +186,7 @@ export class Constraints {
     return match?.kind === 'regex' ? [condition?.pattern.language] : [];
   }
 
-  /** The constraints from `if ($x ~ …) { return 403; }` beside or above the site: the remaining requests do not match. */
+  /** The constraints from `if ($x ~ …) { return 403; }` beside or above the site: other requests do not match. */
   #ofGuards(variable: string, around: BlockView, place: BlockView): (Machine | undefined)[] {
     const ways = [...place.outward()];
     return ifBlocks(around).flatMap((inner) => {
