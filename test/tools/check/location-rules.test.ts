@@ -44,13 +44,13 @@ const unreachable: readonly Case[] = [
   [
     'a nested regex that excludes the one around it',
     'location ~ \\.php$ { location ~ \\.html$ {} }',
-    [never('~ \\.html$', 'there is no such URI inside "~ \\.php$"')],
+    [never('~ \\.html$', 'no URI has this form inside "~ \\.php$"')],
   ],
-  ['a regex for paths without a slash', 'location ~ ^api {}', [never('~ ^api', 'there is no such URI')]],
+  ['a regex for paths without a slash', 'location ~ ^api {}', [never('~ ^api', 'no URI has this form')]],
   [
     'a regex that goes on behind the end',
     'location ~ \\.png$/ {}',
-    [never('~ \\.png$/', 'there is no such URI')],
+    [never('~ \\.png$/', 'no URI has this form')],
   ],
   ['the same regex again', 'location ~ x {} location ~ x {}', [never('~ x', '"~ x" wins for "/x"')]],
   [
