@@ -44,7 +44,7 @@ const unreachable: readonly Case[] = [
   [
     'a nested regex that excludes the one around it',
     'location ~ \\.php$ { location ~ \\.html$ {} }',
-    [never('~ \\.html$', 'no URI has this form inside "~ \\.php$"')],
+    [never('~ \\.html$', 'no URI inside "~ \\.php$" has this form')],
   ],
   ['a regex for paths without a slash', 'location ~ ^api {}', [never('~ ^api', 'no URI has this form')]],
   [

@@ -30,7 +30,7 @@ function unreachableProblem(location: CheckedLocation, instead: LostUri | undefi
     const inside = around ? ` inside ${quotedLocation(around)}` : '';
     return {
       at: wordsOf(location),
-      message: `location ${quotedLocation(location)} never matches: no URI has this form${inside}`,
+      message: `location ${quotedLocation(location)} never matches: no URI${inside} has this form`,
       ...(!around && { hint: 'a URI begins with "/"' }),
       ...(around && { related: [{ span: wordsOf(around), label: 'only these URIs get here' }] }),
     };
