@@ -10,13 +10,13 @@ import {
   compatOf,
   maskedFiles,
   refusalOf,
-  Registry,
+  type Registry,
   secretSpans,
   skippingAdvice,
 } from './config/index.ts';
 import type { ConfigText, CoreConfig, LoadFault, MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, ExplainQuery } from './tools/explain/index.ts';
-import { MODULES } from './modules/index.ts';
+import { allDirectives, MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { beginReading } from './system/index.ts';
 import { VERSION } from './version.ts';
@@ -70,7 +70,7 @@ interface LoadOptions {
 export function load(source: ConfigSource, { advise = false }: LoadOptions = {}): Loaded {
   const { confFile, prefix, errorLog } = source;
   const report = new Report();
-  const registry = new Registry(MODULES);
+  const registry = allDirectives();
   const tree = readTree(source, { report, registry });
   if (!tree) return { plan: undefined, report, tree };
   report.hide(secretSpans(tree, registry));
@@ -151,7 +151,7 @@ export function checkPolicyOf({ bound }: Loaded): {
 /** Returns the files as read, with secrets masked, and the faults of the load. */
 export function configText({ tree: read, report }: Pick<Loaded, 'tree' | 'report'>): ConfigText {
   return {
-    files: read ? maskedFiles(read, new Registry(MODULES)) : [],
+    files: read ? maskedFiles(read, allDirectives()) : [],
     findings: loadFaults(report),
   };
 }
@@ -180,7 +180,7 @@ export async function review(
   options?: ReviewOptions,
 ): Promise<Review> {
   const { checkedConfig, liveFindings, review: reviewed } = await import('./tools/check/index.ts');
-  const registry = new Registry(MODULES);
+  const registry = allDirectives();
   const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES });
   const catalogue = await ruleCatalogue();
   const isLive = options?.live === true && config && plan;
@@ -204,7 +204,7 @@ export async function explain(
 ): Promise<{ account: Account; print: (options: { color: boolean }) => string } | string> {
   if (!plan || !tree || !bound) throw new Error('a configuration that does not load cannot be explained');
   const explaining = await import('./tools/explain/index.ts');
-  const registry = new Registry(MODULES);
+  const registry = allDirectives();
   const account = await explaining.explain(question, { plan, tree, bound, registry, modules: MODULES });
   if (typeof account === 'string') return account;
   return { account, print: (options) => explaining.printAccount(account, options) };

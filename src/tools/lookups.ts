@@ -10,7 +10,7 @@ import {
   effectiveBlock,
   type EffectiveBlock,
   referenceText,
-  Registry,
+  type Registry,
 } from '../config/index.ts';
 import { type ServerView, variableFacts, type VariableFacts } from '../contract/index.ts';
 import {
@@ -31,7 +31,7 @@ export type { VariableFacts } from '../contract/index.ts';
  * They are not a part of the pipeline.
  */
 
-const { endpointPath, eventsEndpoint, MODULES } = modules;
+const { allDirectives, endpointPath, eventsEndpoint, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
 type DynamicUpstreamsConfig = modules.DynamicUpstreamsConfig;
 type CachePurgeConfig = modules.CachePurgeConfig;
@@ -42,17 +42,17 @@ export type PasswordScheme = modules.PasswordScheme;
 
 /** Returns the configuration as `-T` prints it. */
 export function dump(tree: ConfigTree, prefix: string): string {
-  return dumpConfig(tree, new Registry(MODULES), prefix);
+  return dumpConfig(tree, allDirectives(), prefix);
 }
 
 /** Returns the configuration as one text, with included files in the place of `include`. */
 export function combined(tree: ConfigTree): string {
-  return combinedText(tree, new Registry(MODULES));
+  return combinedText(tree, allDirectives());
 }
 
 /** Returns the effective configuration of each block as data, with secrets masked. */
 export function effective({ main }: BoundConfig, tree: ConfigTree): EffectiveBlock {
-  const registry = new Registry(MODULES);
+  const registry = allDirectives();
   return effectiveBlock(new BlockView(main, { registry, directives: tree.directives }), tree, registry);
 }
 
@@ -143,17 +143,17 @@ export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
 
 /** Returns the directives of all modules by context, with their readers and roles, for editors. */
 export function directiveTable(): Registry {
-  return new Registry(MODULES);
+  return allDirectives();
 }
 
 /** Returns the directive reference as Markdown. */
 export function reference(): string {
-  return referenceText(new Registry(MODULES));
+  return referenceText(allDirectives());
 }
 
 /** Returns all directives with their documentation. */
 export function directives(): readonly DirectiveFacts[] {
-  return directiveFacts(new Registry(MODULES));
+  return directiveFacts(allDirectives());
 }
 
 /** Returns all built-in variables. A family is listed as its prefix and `*`: `arg_*`. */

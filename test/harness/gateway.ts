@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmSync,
   truncateSync,
@@ -46,9 +47,16 @@ export interface GatewayOptions {
   readonly supervised?: boolean;
   /** `[alert]` and `[emerg]` lines and an unclean end are expected. */
   readonly expectAlerts?: boolean;
+  /** A process that no other test has used: for what a start does, and for what is counted from the start. */
+  readonly fresh?: boolean;
 }
 
 const WAIT_MS = 15_000;
+/** Then it stops: each process has to end cleanly at some time. */
+const MOST_USES = 40;
+/** Shows what is counted from the start of the process. */
+const COUNTS = /\b(control_\w+|stub_status|upstream_balancer_status)\b/;
+const KEPT_FILES: ReadonlySet<string> = new Set(['gw.conf', 'gw.pid', 'error.log', 'access.log']);
 const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
 
@@ -56,31 +64,51 @@ const RELOADED = /reload (done|refused)/;
 export type HttpConf = string | ((dir: string, port: number) => string);
 
 /**
- * Starts the built gateway on `http` and resolves when its workers listen. It stops when the test ends; the test fails
- * when the gateway died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
+ * Starts the built gateway on `http` and resolves when its workers listen. The test fails when the gateway died, did not end
+ * cleanly, or left an `[alert]` or `[emerg]` line in its error log. A gateway that an earlier test of this process has left
+ * is reloaded, which takes a fifth of the time of a start; it stops when the test ends if no other can use it.
  */
 export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
-  const { program = GW } = options;
-  if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
-  // Root's embedded PostgreSQL runs as another user, which must be able to pass through this directory.
-  chmodSync(dir, 0o711);
-  const port = options.port ?? (await freePort());
-  const gateway = new Gateway(dir, port, options);
-  gateway.lay(options.files ?? {});
-  gateway.write(gateway.confOf(http));
-  gateway.start();
-  t.onTestFailed?.(() => console.error(`gateway in ${dir}:\n${gateway.output()}${gateway.errorLog()}`));
+  const kind = COUNTS.test(String(http)) ? undefined : reusedKind(options);
+  const idle = kind === undefined ? undefined : idleGateways.get(kind)?.pop();
+  const gateway = idle ?? (await laidOut(options));
+  t.onTestFailed?.(() => {
+    gateway.spoil();
+    console.error(`gateway in ${gateway.dir}:\n${gateway.output()}${gateway.errorLog()}`);
+  });
   t.onTestFinished(async () => {
+    if (kind !== undefined && (await gateway.rest()))
+      return void idleGateways.set(kind, [...(idleGateways.get(kind) ?? []), gateway]);
     try {
       await gateway.stop();
       gateway.assertHealthy();
     } finally {
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(gateway.dir, { recursive: true, force: true });
     }
   });
-  await gateway.waitForLog(READY);
+  if (idle) await idle.load(http, options.files ?? {});
+  else await gateway.begin(http, options.files ?? {});
   return gateway;
+}
+
+/** Gateways that serve nothing until a test of this process needs one, by all that only a start decides. */
+const idleGateways = new Map<string, Gateway[]>();
+
+/** `undefined` if no other test can use the gateway. */
+function reusedKind(options: GatewayOptions): string | undefined {
+  const { files: _, fresh, program, port, supervised, expectAlerts, ...kind } = options;
+  if (fresh || program || port || supervised || expectAlerts || /\buser\s/.test(kind.main ?? ''))
+    return undefined;
+  return JSON.stringify(kind);
+}
+
+async function laidOut(options: GatewayOptions): Promise<Gateway> {
+  const { program = GW } = options;
+  if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
+  const dir = realpathSync(mkdtempSync(join(process.env['GW_TEST_GATEWAYS'] ?? tmpdir(), 'gw-test-')));
+  // Root's embedded PostgreSQL runs as another user, which must be able to pass through this directory.
+  chmodSync(dir, 0o711);
+  return new Gateway(dir, options.port ?? (await freePort()), options);
 }
 
 /** Loads `http`, and the files beside it, into the gateway of the file; the test fails as it does with one of its own. */
@@ -130,6 +158,11 @@ export class Gateway {
   #port: number;
   #process: Launched | undefined;
   #signals = new Set<NodeJS.Signals>();
+  #isSpoiled = false;
+  /** By how many tests it has been used. */
+  #uses = 0;
+  /** Characters of its output that an earlier test has caused. */
+  #outputBefore = 0;
 
   constructor(dir: string, port: number, options: GatewayOptions) {
     this.dir = dir;
@@ -188,6 +221,35 @@ export class Gateway {
     }
   }
 
+  /** Starts on a configuration, and resolves when the workers listen. */
+  async begin(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
+    this.lay(files);
+    this.write(this.confOf(http));
+    this.start();
+    await this.waitForLog(READY);
+  }
+
+  /** The test failed: nobody knows in which state the gateway is. */
+  spoil(): void {
+    this.#isSpoiled = true;
+  }
+
+  /**
+   * Serves nothing any more, and its directory is as at the start. False if it cannot be as after a start: it has ended, got
+   * another signal than that of a reload, or does not take an empty configuration.
+   */
+  async rest(): Promise<boolean> {
+    const isAsStarted = [...this.#signals].every((signal) => signal === 'SIGHUP');
+    if (this.#isSpoiled || !isAsStarted || this.#running.exit() || ++this.#uses > MOST_USES) return false;
+    this.assertHealthy();
+    if ((await this.reload('')) !== 'done') return false;
+    this.assertHealthy();
+    for (const name of readdirSync(this.dir))
+      if (!KEPT_FILES.has(name)) rmSync(join(this.dir, name), { recursive: true });
+    this.#outputBefore += this.output().length;
+    return true;
+  }
+
   /** Replaces the content of `http` in the configuration file. */
   write(http: string): void {
     const { workers = 1, main = '', supervised = false } = this.#options;
@@ -237,7 +299,7 @@ export class Gateway {
 
   /** Standard output and standard error. */
   output(): string {
-    return this.#running.output();
+    return this.#running.output().slice(this.#outputBefore);
   }
 
   /** Waits until the error log matches after `from` characters, and returns the match. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,10 @@ import type { Services } from './services.ts';
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-tests-'));
+  // The directories of gateways; those that live as long as a process of tests are removed with it.
+  const gateways = mkdtempSync(join(tmpdir(), 'gws-'));
+  chmodSync(gateways, 0o711);
+  process.env['GW_TEST_GATEWAYS'] = gateways;
   const starting = new Map<string, Promise<Services[keyof Services]>>();
   const stops: (() => Promise<void>)[] = [];
 
@@ -44,5 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await Promise.allSettled(starting.values());
     for (const stop of stops) await stop();
     rmSync(dir, { recursive: true });
+    // A gateway may still be ending.
+    rmSync(gateways, { recursive: true, force: true, maxRetries: 20 });
   };
 }

@@ -58,7 +58,7 @@ test('metrics count the requests of a sticky group that were bound, moved or new
   const [a, b] = await Promise.all(['a', 'b'].map((name) => startPeer(t, name)));
   if (!a || !b) throw new Error('no peers');
   const servers = `server 127.0.0.1:${a.port} route=a; server 127.0.0.1:${b.port} route=b; sticky route $arg_r;`;
-  const gw = await startGateway(t, confOf(servers), { workers: 2 });
+  const gw = await startGateway(t, confOf(servers), { workers: 2, fresh: true });
   for (const path of ['/', '/?r=a', '/?r=b', '/?r=b', '/?r=gone']) await gw.fetch(path);
   const of = (result: string): string => `gw_upstream_sticky_total{upstream="u",result="${result}"}`;
   const metrics = await eventually(gw, (seen) => expect(seen.get(of('bound'))).toBe(3));

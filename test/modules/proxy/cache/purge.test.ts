@@ -123,6 +123,7 @@ test('the cache counts what it does', async (t) => {
   const gw = await startGateway(
     t,
     `${cached(origin, KEY).replace(/\}\s*$/, '')} location /metrics { control_api metrics; } }`,
+    { fresh: true },
   );
   await cacheStatus(gw, '/a');
   await cacheStatus(gw, '/a');
