@@ -5,7 +5,7 @@ import { stopRedis } from './redis.ts';
 // Vitest runs this file for each test file; modules that test files share are evaluated once per process.
 const [directory, environment, umask] = [process.cwd(), { ...process.env }, process.umask()];
 
-/** The number of an empty pid file is 0, and a signal to 0 or -1 ends the whole run, or all that the account has. */
+/** An empty pid file reads as 0, and a signal to 0 or -1 ends the whole run, or all processes of the account. */
 const { kill } = process;
 process.kill = (pid, signal) => {
   if (pid === 0 || pid === -1) throw new Error(`a test sends ${signal ?? 'SIGTERM'} to process ${pid}`);
@@ -17,7 +17,7 @@ afterAll(async () => {
   await stopRedis();
 });
 
-// The next file in this process finds what this one has found.
+// The next file in this process begins with the same surroundings as this one.
 afterAll(() => {
   process.kill = kill;
   vi.unstubAllEnvs();

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Tells whether certificates can be made on this machine. */
+/** True if certificates can be made on this machine. */
 export const HAS_OPENSSL = spawnSync('openssl', ['version']).error === undefined;
 
 const NO_NAMES: readonly string[] = [];

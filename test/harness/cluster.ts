@@ -25,7 +25,7 @@ const ROLES = `
   grant anon, web_user, web_admin to authenticator;
 `;
 
-/** Several times what a run's databases take. */
+/** Several times the size of a run's databases. */
 const PLENTY_BYTES = 8 * 2 ** 30;
 
 /** Memory if there is plenty of it: a database is hundreds of files, and creating files takes a third of its time on a disk. */

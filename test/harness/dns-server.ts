@@ -23,7 +23,7 @@ export interface DnsRecords {
   readonly truncated?: boolean;
   /** Connections that ask for the name are closed. */
   readonly closesTcp?: boolean;
-  /** Messages that are sent before the answer, made of it. */
+  /** Messages that are sent before the answer, made from it. */
   readonly forged?: (answer: Buffer) => readonly Buffer[];
 }
 

@@ -13,7 +13,7 @@ export interface ServerEvent {
 export class EventSource {
   readonly response: IncomingMessage;
   readonly events: ServerEvent[] = [];
-  /** The body of a response that is no stream. */
+  /** The body of a response that is not a stream. */
   body = '';
   hasEnded = false;
   /** Called with each event that comes from now on. */
@@ -35,7 +35,7 @@ export class EventSource {
     response.on('close', end);
   }
 
-  /** Resolves with the events when there are so many. Rejects when the stream ends before. */
+  /** Resolves with the events once there are `count` of them. Rejects if the stream ends before. */
   async until(count: number): Promise<readonly ServerEvent[]> {
     await this.#when(() => this.events.length >= count);
     return this.events;

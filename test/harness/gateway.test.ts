@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 let shared: Gateway;
-// Vitest runs the last hook first, so this one runs after that of `wholeFile`; it times out if that stopped nothing.
+// Vitest runs the last hook first, so this one runs after that of `wholeFile`. It times out if nothing was stopped.
 afterAll(() => shared.ended());
 const file = wholeFile();
 beforeAll(async () => {

@@ -40,7 +40,7 @@ const SERVICE = {
 /** A real gRPC server. */
 export interface GrpcServer {
   readonly port: number;
-  /** Calls that their client has given up. */
+  /** Number of calls that their clients have cancelled. */
   cancelled(): number;
   /** Metadata of the calls so far. */
   readonly metadata: Metadata[];
@@ -69,7 +69,7 @@ export async function startGrpc(
   return { port, cancelled: () => cancelled, metadata };
 }
 
-/** Records a call, and tells what its metadata ask for with `x-do`. */
+/** Records a call, and returns what its metadata request with `x-do`. */
 type Hear = (call: {
   readonly metadata: Metadata;
   on(event: 'cancelled', act: () => void): unknown;
@@ -119,7 +119,7 @@ function unary(wanted: string, call: Unary, respond: sendUnaryData<Buffer>): voi
   respond(null, call.request, end);
 }
 
-/** How a call ended. */
+/** The end of a call. */
 export interface CallOutcome {
   readonly code: number;
   readonly details: string;
@@ -135,7 +135,7 @@ interface CallInit {
   readonly deadlineMs?: number;
   /** The client's side is not closed behind the messages. */
   readonly keepsOpen?: boolean;
-  /** Called for each message, with what cancels the call. */
+  /** Called for each message, with the function that cancels the call. */
   readonly onMessage?: (message: string, cancel: () => void, say: (text?: string) => void) => void;
 }
 

@@ -33,7 +33,7 @@ function fieldsOf(
 /** Opens an HTTP/2 connection with prior knowledge, or with TLS where there are options for it. */
 export function openHttp2(port: number, tls?: SecureClientSessionOptions): ClientHttp2Session {
   const session = connect(`${tls ? 'https' : 'http'}://127.0.0.1:${port}`, tls);
-  // Whoever waits for a response learns of it there.
+  // The error also rejects the response that a test waits for.
   session.on('error', () => undefined);
   return session;
 }

@@ -17,7 +17,7 @@ export const END_STREAM = 1;
 export const END_HEADERS = 4;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** What a frame has besides its type. */
+/** The parts of a frame besides its type. */
 interface FrameParts {
   /** 0: the connection. */
   readonly stream?: number;
@@ -80,7 +80,7 @@ export interface RawHttp2 {
   send(...frames: readonly Uint8Array[]): void;
   readonly frames: readonly ReceivedFrame[];
   readonly isClosed: boolean;
-  /** Reads no longer. */
+  /** Stops reading. */
   stall(): void;
   /** Sends FIN. */
   end(): void;

@@ -16,7 +16,7 @@ import type { Owner } from './owner.ts';
 /** A real HTTP/2 server, by Node's own implementation. */
 export interface Http2Upstream {
   readonly port: number;
-  /** Of all connections so far, in their order. */
+  /** The sessions of all connections so far, in their order. */
   readonly sessions: readonly ServerHttp2Session[];
   /** Number of open connections. */
   open(): number;
@@ -69,7 +69,7 @@ export async function startHttp2(
   };
 }
 
-/** Gives 32-bit numbers as bytes. */
+/** Returns 32-bit numbers as bytes. */
 export function words(...numbers: number[]): Buffer {
   const bytes = Buffer.alloc(4 * numbers.length);
   numbers.forEach((number, index) => bytes.writeUInt32BE(number, 4 * index));

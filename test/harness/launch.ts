@@ -39,7 +39,7 @@ class Launch implements Launched {
   readonly #command: string;
   #pid: number | undefined;
   #output = '';
-  /** How the program has ended; its last output may follow. */
+  /** The end of the program; its last output may follow. */
   #ended: Exit | undefined;
   #exit: Exit | undefined;
   #begin!: (pid: number) => void;

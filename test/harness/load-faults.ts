@@ -19,8 +19,8 @@ export function loadConf(conf: string): Loaded {
 }
 
 /**
- * A test for each file of `errors/` beside the test file: a configuration, a line of dashes, and all that `gw -t` prints of it.
- * RECORD=1 writes the messages anew: read them before you commit them.
+ * A test for each file of `errors/` beside the test file: a configuration, a line of dashes, and the whole output of
+ * `gw -t`. RECORD=1 writes the output: read it before you commit it.
  */
 export function testLoadFaults(testFile: string): void {
   const folder = fileURLToPath(new URL('errors/', testFile));

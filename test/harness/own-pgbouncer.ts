@@ -20,10 +20,10 @@ export interface PooledServer {
   readonly database: string;
 }
 
-/** It does not run as root, and this account is on every system. */
+/** PgBouncer does not run as root, and this account is on every system. */
 const ACCOUNT = 'nobody';
 
-/** Starts a PgBouncer in front of a database; it ends with its owner. Gives its port. */
+/** Starts a PgBouncer in front of a database; it ends with its owner. Returns its port. */
 export async function startPgbouncer(
   t: Owner,
   {
@@ -64,7 +64,7 @@ function configuration(
     'auth_type = trust',
     `auth_file = ${join(dir, 'users')}`,
     `pool_mode = ${mode}`,
-    // Fewer than those who ask, so that they get each other's sessions.
+    // Fewer sessions than clients, so that they get each other's.
     'default_pool_size = 5',
     'max_client_conn = 500',
     'log_connections = 0',

@@ -7,7 +7,7 @@ import { service } from './services.ts';
 
 /** A PgBouncer in front of a database. */
 export interface TestPooler {
-  /** The connection string of the database by way of the pooler, for whoever logs in as in `TestDatabase.dsn`. */
+  /** The connection string of the database by way of the pooler, for the role of `TestDatabase.dsn`. */
   readonly dsn: string;
   /** That of the superuser. */
   readonly adminDsn: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Each process of the tests has ports of its own: no other one takes what a test is about to bind, or binds again. */
+/** Each process of the tests has ports of its own, so that no other one takes a port that a test will bind. */
 const PROCESSES = Number(process.env['GW_TEST_WORKERS'] ?? 1);
 const PROCESS = (Number(process.env['VITEST_POOL_ID'] ?? 1) - 1) % PROCESSES;
 
@@ -20,7 +20,7 @@ export function freeLowPort(): Promise<number> {
 async function portOf({ from, count }: { from: number; count: number }): Promise<number> {
   const own = Math.floor(count / PROCESSES);
   for (let attempt = 1; ; attempt += 1) {
-    // All were given: the tests that had the first ones have ended.
+    // All ports were given out; the tests that had the first ones have ended.
     if (attempt % own === 0) given.clear();
     const port = from + PROCESS * own + Math.floor(Math.random() * own);
     if (!given.has(port) && (await isFree(port))) {

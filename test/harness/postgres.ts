@@ -3,7 +3,7 @@ import pg from 'pg';
 import { service } from './services.ts';
 
 export interface TestDatabase {
-  /** URI that logs in as `authenticator`, who may become `anon`, `web_user` and `web_admin`. */
+  /** URI that logs in as `authenticator`, which may become `anon`, `web_user` and `web_admin`. */
   readonly dsn: string;
   /** URI of the superuser. */
   readonly adminDsn: string;
@@ -14,7 +14,7 @@ export interface TestDatabase {
   readonly database: string;
   /** Of the server: 18 for PostgreSQL 18.1. */
   readonly majorVersion: number;
-  /** Runs SQL as the superuser; gives the rows of the last statement. */
+  /** Runs SQL as the superuser; returns the rows of the last statement. */
   query<Row extends pg.QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 

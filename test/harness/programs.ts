@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A program that tests cannot do without. */
+/** A program without which tests cannot run. */
 interface Needed {
   /** By any of its names. */
   readonly names: readonly [string, ...string[]];
@@ -56,7 +56,7 @@ export function findProgram(name: string): string | undefined {
 /** apt-get works for one at a time. */
 let installing: Promise<unknown> = Promise.resolve();
 
-/** Root gets from apt-get what is missing; others are told what to install. */
+/** Finds a program. As root, installs a missing one with apt-get; otherwise rejects with the line that installs it. */
 async function obtain(needed: Needed): Promise<string> {
   const { names, package: name, install } = needed;
   const aptGet = process.getuid?.() === 0 ? findProgram('apt-get') : undefined;

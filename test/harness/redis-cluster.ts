@@ -19,7 +19,7 @@ export interface TestRedisCluster {
 }
 
 const SLOTS = 16_384;
-/** Others go on when one is lost, and any replica may replace it. */
+/** The other servers go on when one is lost, and any replica may replace it. */
 const SETTINGS = [
   '--cluster-node-timeout 1000',
   '--cluster-require-full-coverage no',

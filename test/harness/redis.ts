@@ -46,7 +46,7 @@ async function open(args: readonly string[]): Promise<TestRedis> {
   const host = '127.0.0.1';
   const port = await freePort();
   const settings = ['--bind', host, '--port', String(port), '--save', '', '--appendonly', 'no'];
-  // A replica writes what it gets into a file, and each start reads it: it is no other server's, and never there.
+  // A replica writes what it receives into a file that each start reads. The port makes the file this server's own.
   settings.push(
     '--dbfilename',
     `gw-test-${port}.rdb`,

@@ -1,6 +1,6 @@
 import { perTier } from './tier.ts';
 
-/** Of those above ASCII, which no parser tells apart, some. */
+/** The short tier has only some bytes above ASCII, which no parser tells apart. */
 const BYTES = perTier({
   short: [...Array.from({ length: 129 }, (_, byte) => byte), 0xc3, 0xff],
   long: Array.from({ length: 256 }, (_, byte) => byte),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from './owner.ts';
 import type { Script } from './scripted-upstream.ts';
 
-/** The protocols that programs are asked in, besides HTTP. */
+/** The protocols of programs, besides HTTP. */
 export type ProgramProtocol = 'fastcgi' | 'uwsgi' | 'scgi' | 'memcached';
 
 /** A request as a program gets it. */
@@ -33,8 +33,8 @@ export interface ScriptedProgram {
 }
 
 /**
- * What a program sends for a request. In FastCGI each text is a record of STDOUT, one that begins with `!` of STDERR, and one that
- * begins with `=` goes out as it is, in latin1; `<close>` closes the connection instead of ending the response.
+ * Returns the script for a request. In FastCGI a text is a record of STDOUT; one that begins with `!` is a record of
+ * STDERR, and one that begins with `=` is sent unchanged, in latin1. `<close>` closes the connection instead.
  */
 export type Respond = (request: ProgramRequest) => Script;
 

@@ -37,7 +37,7 @@ let servers = 100;
 /** Starts a master with a replica, and Sentinels that replace a master after 500 ms of silence. */
 export async function replication(t: Owner, options: ReplicationOptions = {}): Promise<Replication> {
   const { sentinels: count = 3, settings = [] } = options;
-  // Each has servers of its own, for they change their roles.
+  // Each test has servers of its own, because they change their roles.
   const [master, replica] = await Promise.all([
     redis('--databases', String(++servers), '--repl-diskless-sync-delay', '0'),
     redis('--databases', String(++servers), '--repl-diskless-sync-delay', '0'),
@@ -62,7 +62,7 @@ async function startSentinel(t: Owner, lines: readonly string[]): Promise<Sentin
   const { program } = await service('redis');
   const port = await freePort();
   const cwd = mkdtempSync(join(tmpdir(), 'gw-sentinel-'));
-  // It writes into its configuration what it learns.
+  // A Sentinel writes its findings into its configuration.
   writeFileSync(join(cwd, 'sentinel.conf'), [`port ${port}`, ...lines, ''].join('\n'));
   const running: Launched = launch(program, ['sentinel.conf', '--sentinel'], { cwd });
   const client = new Redis({ port, lazyConnect: true, retryStrategy: () => 50 }).on('error', () => undefined);
@@ -75,7 +75,7 @@ async function startSentinel(t: Owner, lines: readonly string[]): Promise<Sentin
   return { port, client, stop };
 }
 
-/** Tells whether a Sentinel has found the replica and the other Sentinels. */
+/** Returns whether a Sentinel has found the replica and the other Sentinels. */
 async function knows(client: Redis, sentinels: number): Promise<boolean> {
   const listed = (await client.call('sentinel', 'master', 'mymaster')) as readonly string[];
   const valueOf = (name: string): number => Number(listed[listed.indexOf(name) + 1]);

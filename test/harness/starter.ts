@@ -6,13 +6,13 @@ export interface StartOrder {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Standard input; there is none where it is absent. */
+  /** Standard input; without it the program has none. */
   readonly input?: string | undefined;
   /** The program leads a process group, which is killed when this process ends, however that ends. */
   readonly leads?: boolean;
 }
 
-/** What becomes of it, in this order. A program that cannot be started has only `failed`. */
+/** The events of a program, in this order. A program that cannot be started has only `failed`. */
 export type Told =
   | { readonly type: 'started'; readonly pid: number }
   | { readonly type: 'stdout' | 'stderr'; readonly text: string }
@@ -23,8 +23,8 @@ export type Told =
   | { readonly type: 'failed'; readonly reason: string };
 
 /**
- * A process that starts a program is copied for a moment: with the memory of a process of tests that takes 20 ms. So a
- * small process starts the programs; it ends with this one, and kills the groups that are left then.
+ * Starting a program copies the process for a moment, which takes 20 ms with the memory of a process of tests. So a
+ * small process starts the programs. It ends with this one, and then kills the groups that are left.
  */
 const STARTER = `
 const { spawn } = require('node:child_process');
@@ -59,7 +59,7 @@ let starter: ChildProcess | undefined;
 let lastId = 0;
 const listeners = new Map<number, (told: Told) => void>();
 
-/** Starts a program, and tells what becomes of it until `closed` or `failed`. */
+/** Starts a program, and reports its events until `closed` or `failed`. */
 export function start(order: StartOrder, listener: (told: Told) => void): void {
   starter ??= beginStarter();
   const id = ++lastId;
@@ -69,7 +69,7 @@ export function start(order: StartOrder, listener: (told: Told) => void): void {
   starter.send({ id, order: { ...order, env: order.env ?? process.env } });
 }
 
-/** The group has ended; its number may come to be that of another. */
+/** The group has ended; another one may get its number. */
 export function dismiss(group: number): void {
   starter?.send({ dismissed: group });
 }

@@ -168,7 +168,7 @@ test('no text of an item becomes SQL', async () => {
   for (const item of made) {
     const { status, body } = await batches.it.send([item, { path: '/rpc/total' }], user);
     expect([status < 500, body]).toEqual([true, expect.not.stringContaining('42601') as string]);
-    // Not by "truncate": it changes the catalogue, and what is unknown then waits for a schema that is read again.
+    // Not by "truncate": it changes the catalogue, and an unknown name then waits for the schema to be read.
     await db.query('delete from notes');
   }
   expect(await db.query('select id from canary')).toEqual([{ id: 1 }]);

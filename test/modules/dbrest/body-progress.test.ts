@@ -129,12 +129,12 @@ function peakBytes(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${gw.pid}/status`, 'latin1'))?.[1]) * 1024;
 }
 
-/** Lets the peak begin anew at what is resident (proc(5), clear_refs). */
+/** Resets the peak to the memory that is resident now (proc(5), clear_refs). */
 function forgetPeak(): void {
   writeFileSync(`/proc/${gw.pid}/clear_refs`, '5');
 }
 
-/** What the heap may grow by before garbage is collected, which a busy machine does later. */
+/** Growth of the heap before garbage is collected, which a busy machine does later. */
 const GARBAGE_BYTES = 32_000_000;
 const LARGE_BYTES = perTier({ short: 5_000_000, long: 30_000_000 });
 const heavy: [type: string, front: string, unit: string][] = [

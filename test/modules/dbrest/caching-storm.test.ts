@@ -67,7 +67,7 @@ const WRITES: readonly ((
   ({ name }) => ['DELETE', `/members?name=eq.${name}`],
 ];
 
-/** Reads through the cache, once more, and without it; gives what differs. */
+/** Reads through the cache, once more, and without it; returns the differences. */
 async function compare({ gw, headers, next, seen }: User): Promise<string> {
   const path = READS[next(READS.length)] as string;
   const kind = next(4);

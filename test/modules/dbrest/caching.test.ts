@@ -332,7 +332,7 @@ test('with dbrest_cache_listen off, what others write shows when responses expir
   expect(await state(gw, path)).toBe('MISS [{"title":"own"}]');
 });
 
-/** What is never stored, and what is only with a directive. */
+/** Responses that are never stored, and those that are stored only with a directive. */
 const kept: readonly [
   it: string,
   location: string,

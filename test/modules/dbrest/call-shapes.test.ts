@@ -104,7 +104,7 @@ const ofRows = ranges.filter(([line]) => line.includes('employees'));
 describe.each([
   ['application/json', ranges],
   ['text/csv', ranges],
-  // Values that are no XML are not available as XML.
+  // Values that are not XML are not available as XML.
   ['text/xml', ofRows],
 ] as const)('as %s', (accept, counted) => {
   test.each(counted)('%s is counted: %i %s', async (line, status, contentRange) => {

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const PAGE = 'https://page.example';
 const EXPOSED =
   'Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, ETag';
-/** What every response depends on but an error. */
+/** The headers on which every response depends, except an error. */
 const VARY = { vary: 'Accept, Prefer, Range' };
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY';
 

@@ -4,7 +4,7 @@ import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { scrape } from '../control/scrapes.ts';
 
-/** Of the kind 1 there are many items, of the others one each; likewise owners of notes, who are told apart by a header. */
+/** Kind 1 has many items, the other kinds one each; likewise the owners of notes, whom a header identifies. */
 const FIXTURE = `
   create table items (id int primary key, kind int, name text default 'new');
   insert into items select i, case when i <= 50 then i else 1 end, 'item ' || i from generate_series(1, 30000) i;

@@ -4,8 +4,8 @@ import type { Owner } from '../../harness/owner.ts';
 import type { TestDatabase } from '../../harness/postgres.ts';
 
 /**
- * A proxy of the database until its owner ends, which is the test unless told otherwise; `pass` decides what becomes of the bytes of a client. Returns the data
- * source name of the database by way of the proxy.
+ * Starts a proxy of the database, until its owner ends: by default the test. `pass` handles the bytes of a client.
+ * Returns the data source name of the database by way of the proxy.
  */
 export async function throughProxy(
   db: TestDatabase,

@@ -31,7 +31,7 @@ const LOGIN = `
     socket.destroy();
   });`;
 
-/** What a process of another user gets, which is in the group of `nobody`. */
+/** The result for a process of another user that is in the group of `nobody`. */
 function loginAs(user: string, { socketDir }: EmbeddedPostgres): string {
   const account = [`--reuid=${user}`, '--regid=nogroup', '--clear-groups'];
   const program = [process.execPath, '-e', LOGIN, join(socketDir, '.s.PGSQL.5432')];

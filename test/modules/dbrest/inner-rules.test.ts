@@ -42,29 +42,29 @@ beforeAll(async () => {
   );
 });
 
-interface Asked {
+interface InnerCase {
   readonly method: string;
   readonly path: string;
   readonly tool: string;
   readonly arguments: object;
 }
 
-const read = (table: string): Asked => ({
+const read = (table: string): InnerCase => ({
   method: 'GET',
   path: `/${table}`,
   tool: 'read_rows',
   arguments: { table },
 });
-const remove: Asked = {
+const remove: InnerCase = {
   method: 'DELETE',
   path: '/items?id=eq.9',
   tool: 'delete_rows',
   arguments: { table: 'items', filters: [{ column: 'id', value: 9 }] },
 };
-const call: Asked = { method: 'GET', path: '/rpc/opened', tool: 'call_opened', arguments: {} };
+const call: InnerCase = { method: 'GET', path: '/rpc/opened', tool: 'call_opened', arguments: {} };
 
-/** What each of the three ways gets: by itself, in a batch, by a tool. */
-const cases: [it: string, base: string, asked: Asked, alone: number, within: 'served' | 'refused'][] = [
+/** The results of the three ways: a request by itself, in a batch, by a tool. */
+const cases: [it: string, base: string, asked: InnerCase, alone: number, within: 'served' | 'refused'][] = [
   ['rows without rules', '/plain', read('secrets'), 200, 'served'],
   ['rows beside a location that denies others', '/nested', read('items'), 200, 'served'],
   ['rows of a nested location that denies', '/nested', read('secrets'), 403, 'refused'],

@@ -117,7 +117,7 @@ test.each([
   expect(await ask(gw, request)).toMatchObject({ status });
 });
 
-/** What PostgreSQL says of a prepared statement that its session does not have (documentation, 55.8). */
+/** PostgreSQL's message for a prepared statement that its session does not have (documentation, 55.8). */
 function missingStatement(): Buffer {
   const fields = Buffer.from('SERROR\0VERROR\0C26000\0Mprepared statement "gw1" does not exist\0\0');
   const head = Buffer.from('E....');

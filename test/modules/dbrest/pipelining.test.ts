@@ -78,7 +78,7 @@ async function counted(gw: Gateway, metric: string, label = ''): Promise<number>
 
 const displaced = (gw: Gateway): Promise<number> => counted(gw, 'repeats_total', 'reason="displaced"');
 
-/** Nobody passes the gate while it is closed. */
+/** No request passes the gate while it is closed. */
 async function closeGate(): Promise<() => Promise<unknown>> {
   const keeper = new pg.Client(db.adminDsn);
   await keeper.connect();
@@ -190,7 +190,7 @@ test('a batch that cannot be written leaves nothing behind in the write that oth
       shared: { client: { aborted: false } },
     });
   };
-  // Not a string at run time: whatever fails while a batch is written must stay its own.
+  // Not a string at run time: an error while a batch is written must not affect other batches.
   const unwritable: string[] = JSON.parse('[7]');
   for (let round = 0; round < 3; round += 1) {
     const one = run('select 1');

@@ -164,7 +164,7 @@ test.for(leaving)(
     const login = await ask('GET outer_role');
     const response = await ask(line);
     expect(response).toMatchObject({ status });
-    // A request that fails does not keep what stands in front of it, either: the next one begins anew.
+    // A request that fails also undoes the reset in front of it, so the next one repeats the reset.
     expect(await ask('GET items?select=nothing')).toMatchObject({ status: 400 });
     expect(await ask('GET items?id=eq.1&word=gt(any).%7B1%7D&limit=-1')).toMatchObject({ status: 416 });
     expect(await ask('GET items?select=word::int&id=eq.1')).toMatchObject({ status: 400 });

@@ -34,7 +34,7 @@ interface Sent {
   readonly row?: object;
 }
 
-/** What a storm has asked for and seen. */
+/** The requests of a storm and their results. */
 class Storm {
   readonly wrong = new Set<string>();
   /** Rows by table, as `table id`. */
@@ -106,7 +106,7 @@ class Storm {
       headers,
       ...(body !== undefined && { body }),
     });
-    // A session that was ended is noticed at once: only a request that was not run, or whose end was not noticed, waits for its deadline.
+    // A session that was ended is noticed at once. Only a request that was lost waits for its deadline.
     if (response.body.includes('in time'))
       this.wrong.add(`${method} ${path}: ${response.status} ${response.body}`);
     return response;
@@ -115,7 +115,7 @@ class Storm {
 
 const ownerOf = (id: number): string => (id % 2 === 0 ? 'anon' : 'web_user');
 
-/** Runs requests at once, while random sessions of the server are ended; gives how many were. */
+/** Runs requests at once, while random sessions of the server are ended; returns the number of these sessions. */
 async function rage(storm: Storm, db: TestDatabase): Promise<number> {
   const endMs = performance.now() + perTier({ short: Infinity, long: 60_000 });
   const most = perTier({ short: 2_500, long: Infinity });
@@ -138,7 +138,7 @@ async function rage(storm: Storm, db: TestDatabase): Promise<number> {
   return killed;
 }
 
-/** Rows that were asked for may be there or not if nobody knows; all others are as they were, or as they were told to be. */
+/** A row whose write had no known result may exist or not. All others are as they were, or as their write reported. */
 async function compareRows(storm: Storm, db: TestDatabase): Promise<void> {
   for (const table of TABLES) {
     const rows = await db.query<{ id: number; n: number }>(

@@ -219,7 +219,7 @@ const limits: [what: string, query: string, fault: string][] = [
     `or=(${many(250, 'a.eq.1', ',')})&x.or=(${many(251, 'a.eq.1', ',')})`,
     'at most 500 filters',
   ],
-  // What is behind a limit has not been parsed.
+  // Text behind a limit has not been parsed.
   ['501 filters before a fault', `or=(${many(501, 'a.eq.1', ',')},%00`, 'at most 500 filters'],
   [
     '501 filters of groups before a fault',

@@ -42,7 +42,7 @@ interface Call {
   readonly n: string;
   readonly role: 'anon' | 'web_user';
   readonly token: string;
-  /** Whether the token is valid, so that the database gets its claims. */
+  /** The token is valid, so the database gets its claims. */
   readonly genuine: boolean;
 }
 

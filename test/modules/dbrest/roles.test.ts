@@ -152,7 +152,7 @@ test('statements beyond the limit are closed on the server, and those in use sta
   );
   const api = await direct(t, db.dsn, { poolSize: 1 });
   for (let i = 0; i < 300; i += 1) await api.get(`/api/notes?select=a${i}:id&limit=1`);
-  // What a batch evicts is closed with the next one.
+  // Statements that a batch evicts are closed with the next one.
   await api.get('/api/prepared');
   const { body } = await api.get('/api/prepared');
   expect(JSON.parse(body)).toEqual([{ n: 256 }]);

@@ -11,7 +11,7 @@ beforeAll(async () => {
     exception when syntax_error then return true; when others then return false; end $$`);
 });
 
-/** Those that the database refuses as a syntax error. */
+/** Queries that the database refuses as a syntax error. */
 async function refusedOf(queries: readonly string[]): Promise<readonly string[]> {
   const list = queries.map((query) => `('${query.replaceAll("'", "''")}')`).join(', ');
   const sql = `select query from (values ${list}) v (query) where is_refused(query)`;

@@ -43,7 +43,7 @@ async function announced(settings: Parameters<ConfiguredDatabase['set']>[0]): Pr
   await db.announce();
 }
 
-/** Takes away all settings that a test has made. */
+/** Removes all settings that a test has made. */
 async function forget(...names: readonly string[]): Promise<void> {
   const none = Object.fromEntries(names.map((name) => [name, null]));
   await db.set(none);
@@ -182,7 +182,7 @@ const HEADERS = Object.fromEntries(
 /** All of these change at once, each one at another step of a request. */
 const roundSettings = (round: number): Record<string, string> => ({
   'pgrst.db_anon_role': roleOf(round),
-  // Of "app.settings.mode" itself, sessions that begin later would know by themselves.
+  // Without the prefix, PostgreSQL itself would set it in later sessions.
   'pgrst.app.settings.mode': `${round}`,
   'pgrst.server_trace_header': `X-Trace-${round}`,
   'pgrst.server_cors_allowed_origins': `https://a.example, https://${round}.example`,

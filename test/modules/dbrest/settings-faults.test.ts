@@ -13,7 +13,7 @@ const FIXTURE = `
   grant select on seen to anon, web_user;
 `;
 
-/** In no line of a log. */
+/** A text that no line of a log contains. */
 const HUSH = 'hush-hush';
 
 /** Each setting is ignored, with this line, and the value of the file holds. */
@@ -96,7 +96,7 @@ test('settings that are no values are named once, without secrets, and the value
     await db.set({ [name]: value });
     await db.announce();
     await gw.waitForLog(line, from);
-    // The same again is no news.
+    // The same findings are not logged again.
     await db.set({ 'pgrst.db_max_rows': '100' });
     await db.announce();
     await expectSoon(gw, 'GET /api/seen', { expected: { json: OF_FILE }, headers, inARow: 4 });

@@ -6,7 +6,7 @@ import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 /** A database whose login role no other test uses, so that it may have settings. */
 export interface ConfiguredDatabase extends TestDatabase {
   readonly login: string;
-  /** Sets settings of the login role in this database; `null` takes one away. */
+  /** Sets settings of the login role in this database; `null` removes one. */
   set(settings: Settings): Promise<void>;
   /** The same for all databases. */
   setEverywhere(settings: Settings): Promise<void>;
@@ -38,7 +38,7 @@ export async function configured(fixture: string): Promise<ConfiguredDatabase> {
   };
 }
 
-/** Resolves when as many responses in a row are as expected that each worker has sent some of them. */
+/** Resolves when so many responses in a row are as expected that each worker has sent some of them. */
 export async function expectSoon(
   gw: Gateway,
   request: string,

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 type Told = readonly [event: string, data: unknown];
 
-/** A stream, and what it has told since it was asked last. */
+/** A stream, and its events since the last call. */
 class Stream {
   readonly source: EventSource;
   #seen = 0;
@@ -112,7 +112,7 @@ test('a stream tells each change once, and nothing of others', async (t) => {
   for (const { it, sql, tells } of changes) {
     await db.query(sql);
     expect(await stream.next(tells.length), it).toEqual(tells);
-    // What must not be told: other rooms, hidden rows, other columns, what is rolled back, what changes nothing.
+    // Not sent: other rooms, hidden rows, other columns, changes that are rolled back or change nothing.
     await db.query(`insert into messages values (900, 2, 'other'); delete from messages where id = 900`);
     await db.query(`insert into messages values (901, 1, 'no', true); delete from messages where id = 901`);
     await db.query(`update messages set note = 'unseen' where id = 1; update messages set text = text`);
@@ -136,7 +136,7 @@ test('each role is told of its own rows, and of no others', async (t) => {
   await db.query(`delete from messages where id in (40, 41)`);
   await db.query(`insert into messages values (42, 1, 'end')`);
   const idsOf = (told: Told[]) => new Set(told.map(([, data]) => (data as { key: { id: number } }).key.id));
-  // The rows may have gone before they were read; what is told is told to members alone.
+  // The rows may have gone before they were read; only members get events.
   await expect.poll(() => ann.source.events.some(({ data }) => data.includes('42'))).toBe(true);
   await expect.poll(() => bob.source.events.some(({ data }) => data.includes('42'))).toBe(true);
   expect([...idsOf(await bob.next(bob.source.events.length - 1))]).not.toContain(40);

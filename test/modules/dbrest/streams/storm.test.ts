@@ -8,7 +8,7 @@ import { perTier } from '../../../harness/tier.ts';
 import { watchSql } from '../../../../src/modules/dbrest/tools/watch-sql.ts';
 import { bearer, SECRET, sign } from '../tokens.ts';
 
-/** Rows that change hands: who may read one is decided by its owner. */
+/** Rows that change hands: the owner of a row decides who may read it. */
 const HANDS = `
   create table things (id int primary key, owner text, number int not null default 0);
   alter table things enable row level security;
@@ -21,7 +21,7 @@ const USERS = ['ann', 'bob', 'cid', 'dan', 'eve'];
 const CLIENTS_PER_USER = perTier({ short: 2, long: 20 });
 const WRITES = perTier({ short: 600, long: 30_000 });
 
-/** The rows that a client knows from its events. Fails on a row of somebody else, and on the end of a row that it did not know. */
+/** The rows that a client knows from its events. Fails on a row of another user, and on the end of an unknown row. */
 function rowsOf({ events }: EventSource, owner: string): Map<number, number> {
   const rows = new Map<number, number>();
   const known = new Set<number>();
@@ -168,6 +168,6 @@ test('a crowd of clients is told each change of what it follows once', async (t)
   }
   delays.sort((one, other) => one - other);
   const at = (part: number) => delays[Math.floor((delays.length - 1) * part)];
-  // Only told, never asserted: it depends on the machine.
+  // Only printed, never asserted: it depends on the machine.
   console.info(`${delays.length} events; delay: half ${at(0.5)} ms, 99 % ${at(0.99)} ms, all ${at(1)} ms`);
 }, 900_000);

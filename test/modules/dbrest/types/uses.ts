@@ -1,6 +1,6 @@
 /**
- * What an application infers from the golden types with supabase-js and postgrest-js. Only compiled: an assertion that is
- * wrong, and an expected error that does not come, fail the compilation.
+ * The types that an application infers from the golden types with supabase-js and postgrest-js. Only compiled: a wrong
+ * assertion, and an expected error that does not come, fail the compilation.
  */
 import { PostgrestClient } from '@supabase/postgrest-js';
 import { createClient } from '@supabase/supabase-js';
@@ -19,7 +19,7 @@ type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : { is: A; wanted: B };
 /** Fails to compile unless the argument is `true`. */
 declare function holds<T extends true>(): T;
-/** The rows or values that a request gives. */
+/** The rows or values that a request returns. */
 type Data<Request> =
   Request extends PromiseLike<infer R> ? Exclude<(R & { data: unknown })['data'], null> : never;
 
@@ -129,7 +129,7 @@ export function calls(): void {
   holds<Equal<Data<typeof things>, { id: number; size: 's' | 'm' | null }[]>>();
   // @ts-expect-error The argument is missing.
   void supabase.rpc('add', {});
-  // @ts-expect-error The argument is no number.
+  // @ts-expect-error The argument is not a number.
   void supabase.rpc('add', { a: 'one' });
   // @ts-expect-error A procedure cannot be called.
   void supabase.rpc('proceeds', { n: 1 });
