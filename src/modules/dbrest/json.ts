@@ -27,8 +27,8 @@ const MOST_BYTES = 8_192;
 const MOST_DEPTH = 32;
 
 /**
- * The text and the value of a JSON document in UTF-8; `undefined` when it is malformed, or larger or deeper than a token
- * may be.
+ * The text and the value of a JSON document in UTF-8; `undefined` when it is malformed, or larger or deeper than a
+ * token may be.
  */
 export function parseLimited(
   bytes: Uint8Array,
@@ -71,8 +71,8 @@ const NO_KEY = Buffer.alloc(0);
 const PIECE_BYTES = 262_144;
 
 /**
- * Cuts an object or an array into its members, so that values keep their exact form: parsed numbers would lose digits. The
- * text must be valid JSON. `undefined` is a pause.
+ * Cuts an object or an array into its members, so that values keep their exact form: parsed numbers would lose digits.
+ * The text must be valid JSON. `undefined` is a pause.
  */
 export function* slicesOf(json: Buffer): Generator<JsonSlice | undefined, void> {
   let at = behindBlanks(json, 0);

@@ -193,8 +193,8 @@ export function compilePreparation(
 }
 
 /**
- * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. Each one is a function from one
- * plain value to the next; none of them sends anything to the database.
+ * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. Each one is a function from
+ * one plain value to the next; none of them sends anything to the database.
  */
 export interface Steps extends ReturnType<typeof compilePlan> {
   /** Parses the path, the method and the headers. */
@@ -283,8 +283,8 @@ async function purging(
 }
 
 /**
- * PostgreSQL has refused a statement, and rolled back all of the request, or the request was too costly to run. A session that
- * ends says FATAL instead.
+ * PostgreSQL has refused a statement, and rolled back all of the request, or the request was too costly to run. A
+ * session that ends says FATAL instead.
  */
 function isRefusal(error: unknown): boolean {
   if (error instanceof DbrestFault) return error.code === TOO_COSTLY;
@@ -332,8 +332,8 @@ function rulesOf(config: DbrestConfig, { timeoutMs }: Statements): DbrestConfig 
 /** A request is retried at most this often when the schema keeps changing. */
 const MOST_REPEATS = 3;
 /**
- * SQLSTATEs for an unknown column, table or schema. All names in a statement come from the schema, so an error that has a
- * position means that the schema has changed. Without a position a value of the request caused it, such as a cast to
+ * SQLSTATEs for an unknown column, table or schema. All names in a statement come from the schema, so an error that has
+ * a position means that the schema has changed. Without a position a value of the request caused it, such as a cast to
  * `regclass`.
  */
 const MISSING_NAME: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
@@ -341,8 +341,8 @@ const MISSING_NAME: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
 const MISSING_FORM: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
 /**
- * Runs a request, and retries it when the server rejected a statement because the schema has changed. This is safe: a batch
- * is one transaction, and it failed before its main statement ran.
+ * Runs a request, and retries it when the server rejected a statement because the schema has changed. This is safe: a
+ * batch is one transaction, and it failed before its main statement ran.
  */
 function retryOnSchemaChange(
   database: RestDatabase,

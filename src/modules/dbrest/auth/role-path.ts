@@ -156,9 +156,9 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 
 /**
- * Parses the part of RFC 9535 that names a role: members (`$.a`, `$['a']`), indexes, wildcards, and filters that compare a
- * value with a literal (`[?@.kind == 'x']`) or ask whether it exists, with the operators of PostgREST for parts of a text too.
- * The fault names a part that is not supported.
+ * Parses the part of RFC 9535 that names a role: members (`$.a`, `$['a']`), indexes, wildcards, and filters that
+ * compare a value with a literal (`[?@.kind == 'x']`) or ask whether it exists, with the operators of PostgREST for
+ * parts of a text too. The fault names a part that is not supported.
  */
 function readJsonPath(text: string): RolePath | { readonly fault: string } {
   try {

@@ -55,8 +55,8 @@ const MOST_TOKENS = 1_000;
 
 /**
  * Verifies the signature of tokens. Only the configured keys decide which algorithms are allowed; a token's own `jwk`,
- * `jku`, `x5c` and the like are ignored. Verified tokens are kept in an LRU cache; their times are checked on every use, by
- * the caller.
+ * `jku`, `x5c` and the like are ignored. Verified tokens are kept in an LRU cache; their times are checked on every
+ * use, by the caller.
  */
 export class TokenVerifier {
   readonly #jose: Jose;

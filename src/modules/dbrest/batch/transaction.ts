@@ -63,8 +63,8 @@ interface OpenItem extends PlannedItem {
 }
 
 /**
- * Runs planned requests in one transaction and resolves to their responses as JSON. They are made before the commit: a fault
- * of one of them rolls all back. Requests that only read go in one round trip.
+ * Runs planned requests in one transaction and resolves to their responses as JSON. They are made before the commit: a
+ * fault of one of them rolls all back. Requests that only read go in one round trip.
  */
 export async function runTransaction(
   planned: readonly PlannedItem[],

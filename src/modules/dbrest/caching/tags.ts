@@ -7,9 +7,9 @@ import type { TableName } from '../schema/index.ts';
 export const relationName = ({ schema, name }: TableName): string => `${schema}.${name}`;
 
 /**
- * One row, the JSON of two lists of pairs of relations. `reads`: a view and what it selects from, a table and what its policies
- * select from. `changes`: a write to the first may change rows that a read of the second shows: partitions and inheritance in both
- * directions, and foreign keys with an action.
+ * One row, the JSON of two lists of pairs of relations. `reads`: a view and what it selects from, a table and what its
+ * policies select from. `changes`: a write to the first may change rows that a read of the second shows: partitions and
+ * inheritance in both directions, and foreign keys with an action.
  */
 export const RELATIVES_SQL = `
 with names as (
@@ -105,8 +105,8 @@ export function tagOf(name: string): string {
 type Unstorable = 'tags' | 'function';
 
 /**
- * The tags of a response: every relation that its plan reads, and `fn:schema.name` for functions. `function`: a function is called
- * that is volatile, or `dbrest_cache_rpc` is off.
+ * The tags of a response: every relation that its plan reads, and `fn:schema.name` for functions. `function`: a
+ * function is called that is volatile, or `dbrest_cache_rpc` is off.
  */
 export function tagsOf(
   plan: RunPlan,

@@ -201,8 +201,8 @@ export class Database {
   }
 
   /**
-   * The pool grows to the largest size that is claimed, and its sessions live for the shortest time. Returns the function that
-   * withdraws the claim.
+   * The pool grows to the largest size that is claimed, and its sessions live for the shortest time. Returns the
+   * function that withdraws the claim.
    */
   claim(bounds: PoolBounds): () => void {
     this.#claims.push(bounds);
@@ -214,9 +214,9 @@ export class Database {
   }
 
   /**
-   * Runs a read. It is cancelled when the client goes away. Before the client has received anything, it is repeated if the
-   * session was lost, or the transaction conflicted with others or met a change of a table, a few times at most. Rejects with
-   * `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
+   * Runs a read. It is cancelled when the client goes away. Before the client has received anything, it is repeated if
+   * the session was lost, or the transaction conflicted with others or met a change of a table, a few times at most.
+   * Rejects with `PoolRefusal`, `ConnectionLost`, an error of the server or an exception of a sink.
    */
   async read(steps: readonly RunStep[], order: BatchOrder): Promise<Results> {
     const { client } = order;
@@ -240,8 +240,8 @@ export class Database {
   }
 
   /**
-   * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have had
-   * an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
+   * Runs statements with effects. They are cancelled when the client goes away, and never repeated once they may have
+   * had an effect; an exception of the verdict rolls them back. Rejects as `read` does, or with that exception.
    */
   async write(steps: readonly RunStep[], given: BatchOrder): Promise<Results> {
     return this.#run(steps, given.leaves ? given : { ...given, leaves: 'anything' }, false);
@@ -432,8 +432,8 @@ export class Database {
   }
 
   /**
-   * Prepared statements and plans of another schema are dropped before they are used again: the server neither forgets the
-   * types of parameters, nor plans a statement again because rows of a function have got other columns.
+   * Prepared statements and plans of another schema are dropped before they are used again: the server neither forgets
+   * the types of parameters, nor plans a statement again because rows of a function have got other columns.
    */
   #schemaReplaced(isSame: boolean, losesTypes: boolean): void {
     if (!isSame) this.#planEpoch += 1;

@@ -22,8 +22,8 @@ interface StatementCost {
 }
 
 /**
- * The costs of statements, as moving averages by their text. Which ones are short depends on the machine: where processors are
- * scarce, the shortest statement takes milliseconds, and sharing sessions helps most.
+ * The costs of statements, as moving averages by their text. Which ones are short depends on the machine: where
+ * processors are scarce, the shortest statement takes milliseconds, and sharing sessions helps most.
  */
 export class Costs {
   /** The turn of the shortest statements, which follows shorter turns fast and longer ones slowly. */
@@ -93,9 +93,9 @@ interface SharedSession {
 const CHECK_MS = 10;
 
 /**
- * The sessions that requests with short statements share. They are taken from the pool and given back as soon as no request
- * uses them. Few sessions with several batches each are faster than one batch at a time in many: batches of one turn of the
- * event loop share a write, and the processes of the server switch less often.
+ * The sessions that requests with short statements share. They are taken from the pool and given back as soon as no
+ * request uses them. Few sessions with several batches each are faster than one batch at a time in many: batches of one
+ * turn of the event loop share a write, and the processes of the server switch less often.
  */
 export class SharedSessions {
   readonly #pool: Pool<Session>;
@@ -179,8 +179,8 @@ const LONGEST_STALL_MS = 1_000;
 const STALL_CHECK_MS = 250;
 
 /**
- * The sessions in use. While requests wait for one, the client that stalls longest loses its session: otherwise a few slow
- * clients could block all others.
+ * The sessions in use. While requests wait for one, the client that stalls longest loses its session: otherwise a few
+ * slow clients could block all others.
  */
 export class SlowClients {
   readonly #inUse = new Set<Session>();

@@ -34,8 +34,8 @@ interface Entrance {
 }
 
 /**
- * Chooses the directory of the socket, the data directory unless its path is too long or the connecting account cannot enter
- * it, and writes who may log in.
+ * Chooses the directory of the socket, the data directory unless its path is too long or the connecting account cannot
+ * enter it, and writes who may log in.
  */
 export async function makeEntrance(needs: EntranceNeeds): Promise<Entrance> {
   const { home, port, account, servedBy } = needs;

@@ -129,8 +129,8 @@ const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 10;
 
 /**
- * Starts PostgreSQL on a data directory, or uses the server that already runs on it. The server listens on a Unix socket
- * only and ends with this process. Throws an error that suggests an alternative.
+ * Starts PostgreSQL on a data directory, or uses the server that already runs on it. The server listens on a Unix
+ * socket only and ends with this process. Throws an error that suggests an alternative.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   try {

@@ -77,8 +77,8 @@ interface BinaryDirs {
 }
 
 /**
- * Finds a directory with `initdb` and `postgres` that run as `account`: that of the npm package, else of the system. Throws
- * with the reason for each candidate.
+ * Finds a directory with `initdb` and `postgres` that run as `account`: that of the npm package, else of the system.
+ * Throws with the reason for each candidate.
  */
 export async function findBinaries(account: Account, dirs: BinaryDirs = defaultDirs()): Promise<string> {
   const refusals: string[] = [];

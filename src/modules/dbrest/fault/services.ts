@@ -24,8 +24,8 @@ export function tooLargeResponses(mostBytes: number): DbrestFault {
 }
 
 /**
- * DBREST114, 403: a request that is a part of another one would not be served by its location if it was sent by itself. `refusal`:
- * the status that it would get.
+ * DBREST114, 403: a request that is a part of another one would not be served by its location if it was sent by itself.
+ * `refusal`: the status that it would get.
  */
 export function notServedHere(refusal: number | undefined): DbrestFault {
   const details =

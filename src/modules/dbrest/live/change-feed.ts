@@ -179,8 +179,8 @@ interface Announcement {
 const FORM = /^\{"table":("(?:[^"\\]|\\.)*"),"op":"[A-Z]+","key":(.*)\}$/s;
 
 /**
- * Reads an announcement. Its key stays text: numbers of JavaScript would not hold all keys. Any role may notify, so text
- * that no trigger has written gives `undefined`, or no key.
+ * Reads an announcement. Its key stays text: numbers of JavaScript would not hold all keys. Any role may notify, so
+ * text that no trigger has written gives `undefined`, or no key.
  */
 function readAnnouncement(payload: string): Announcement | undefined {
   const [, table, key] = FORM.exec(payload) ?? [];

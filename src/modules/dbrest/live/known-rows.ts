@@ -15,8 +15,8 @@ export type RowChange =
   | { readonly kind: 'delete'; readonly key: string };
 
 /**
- * The rows that clients of a followed read have been told of. Only known rows can be deleted: a client never learns of a
- * row that its role may not read.
+ * The rows that clients of a followed read have been told of. Only known rows can be deleted: a client never learns of
+ * a row that its role may not read.
  */
 export class KnownRows {
   /** A digest of each row by its key. */

@@ -76,8 +76,8 @@ export class LiveQuery implements Follower {
   }
 
   /**
-   * The source for a client that has the events up to `id`. Without an id, or if the client has missed too many of them, it
-   * begins with the rows. Rejects as the reads do.
+   * The source for a client that has the events up to `id`. Without an id, or if the client has missed too many of
+   * them, it begins with the rows. Rejects as the reads do.
    */
   async join(id: string | undefined): Promise<LiveSource> {
     const seen = id === undefined ? undefined : this.#generationOf(id);

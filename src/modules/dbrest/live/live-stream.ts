@@ -10,8 +10,8 @@ interface Burst {
 }
 
 /**
- * The latest events of a followed read. Streams keep a position in it and no events, so that a client that reads slowly takes no
- * memory.
+ * The latest events of a followed read. Streams keep a position in it and no events, so that a client that reads slowly
+ * takes no memory.
  */
 export class EventLog {
   readonly #mostBytes: number;

@@ -242,8 +242,8 @@ function checkHead(x: Exchange, rules: HeadRules): void {
 }
 
 /**
- * A page may use the tools only from an origin that is listed by name: `*` allows every page to read rows, but a page of a name
- * that was rebound to this address would have the rights of the network that its reader is in.
+ * A page may use the tools only from an origin that is listed by name: `*` allows every page to read rows, but a page
+ * of a name that was rebound to this address would have the rights of the network that its reader is in.
  */
 function checkOrigin(x: Exchange, { corsOrigins, knowsHost }: HeadRules): void {
   const origin = x.header('origin')?.toLowerCase();

@@ -206,8 +206,8 @@ function deleteRows(context: ToolContext): Tool {
 const SOME_FILTERS = { ...FILTERS, minItems: 1 };
 
 /**
- * Without a filter all rows would be changed, which no client of a tool means. A filter on an embedded relation does not
- * count, because it need not restrict the rows that are changed.
+ * Without a filter all rows would be changed, which no client of a tool means. A filter on an embedded relation does
+ * not count, because it need not restrict the rows that are changed.
  */
 function someFilters(given: Arguments, now: ToolContext): readonly string[] {
   const filters = filtersOf(given, tableIn(given, now).table);

@@ -1,8 +1,8 @@
 import { qualifiedName, type Schema, splitModifier, type TypeShape } from '../schema/index.ts';
 
 /**
- * Characters that are not allowed in component names (OpenAPI 3.1, "Components Object"), and the dot, which serves as the
- * escape character.
+ * Characters that are not allowed in component names (OpenAPI 3.1, "Components Object"), and the dot, which serves as
+ * the escape character.
  */
 const FORBIDDEN = /[^\w-]/gu;
 

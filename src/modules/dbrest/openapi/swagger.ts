@@ -50,8 +50,8 @@ const ROOT_PATH: JsonSchema = {
 };
 
 /**
- * Writes the OpenAPI 2.0 document of PostgREST as JSON, for generators that read no later version. Its first members depend on the
- * request: the result follows `{"swagger":"2.0","basePath":…,`. Yields after each table and function.
+ * Writes the OpenAPI 2.0 document of PostgREST as JSON, for generators that read no later version. Its first members
+ * depend on the request: the result follows `{"swagger":"2.0","basePath":…,`. Yields after each table and function.
  */
 export function* writeSwagger(subject: DescriptionSubject): Generator<undefined, Buffer> {
   const { known, schema, rights, api } = subject;

@@ -95,8 +95,8 @@ export class KeptPlans {
 }
 
 /**
- * The plans of a location, so that requests that differ only in literals are parsed and planned once. A plan is made from a
- * query without literals and without a body, so that none can have affected it.
+ * The plans of a location, so that requests that differ only in literals are parsed and planned once. A plan is made
+ * from a query without literals and without a body, so that none can have affected it.
  */
 export class PlanCache {
   readonly #steps: PlanningSteps;

@@ -44,8 +44,8 @@ const OPERATOR = /^(?:not\.)?([a-z]+)\./;
 const GROUP_OPERATOR = /^[^()]*\(\)\.(?:not\.)?([a-z]+)\./;
 
 /**
- * Lifts the operands of filters and the arguments of calls out of a raw query. Everything else stays in the template, for a
- * plan may depend on it. Returns `undefined` for a query that is too large or has a fault.
+ * Lifts the operands of filters and the arguments of calls out of a raw query. Everything else stays in the template,
+ * for a plan may depend on it. Returns `undefined` for a query that is too large or has a fault.
  */
 export function liftLiterals(args: string): Lifted | undefined {
   if (args === '') return NOTHING_LIFTED;

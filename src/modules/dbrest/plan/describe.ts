@@ -49,8 +49,8 @@ export function planRootOptions(request: OptionsRequest): PlannedOptions {
 }
 
 /**
- * The methods of a table or function. A resource on which the role has no privilege is treated as unknown, so the response
- * does not disclose it. Throws PGRST202 and PGRST205.
+ * The methods of a table or function. A resource on which the role has no privilege is treated as unknown, so the
+ * response does not disclose it. Throws PGRST202 and PGRST205.
  */
 export function planOptions(request: OptionsRequest, role: string, known: Schema): PlannedOptions {
   const { resource, schema } = request.head;

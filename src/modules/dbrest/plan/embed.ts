@@ -40,8 +40,8 @@ export function embedNamed(embeds: readonly EmbedDraft[], name: string): EmbedDr
 }
 
 /**
- * Finds what a filter, order or limit names: by the name in the response or, after all of these, by the target of an embed
- * with an alias. Throws PGRST108 without such an embed, or if such targets are not allowed.
+ * Finds what a filter, order or limit names: by the name in the response or, after all of these, by the target of an
+ * embed with an alias. Throws PGRST108 without such an embed, or if such targets are not allowed.
  */
 export function addressed<T>(
   embeds: readonly T[],
@@ -80,8 +80,8 @@ export interface EmbedSource {
 const LEAST_SIMILARITY = 0.33;
 
 /**
- * Finds the relationship of an embed (PostgREST, "Resource Embedding"); computed relationships take precedence over foreign
- * keys. Throws PGRST200 without a relationship, PGRST201 if it is ambiguous.
+ * Finds the relationship of an embed (PostgREST, "Resource Embedding"); computed relationships take precedence over
+ * foreign keys. Throws PGRST200 without a relationship, PGRST201 if it is ambiguous.
  */
 export function findEmbedSource(item: SelectedEmbed, origin: Table, context: Context): EmbedSource {
   const computed = item.hint === undefined ? computedSource(item.target, origin, context) : undefined;
@@ -152,8 +152,8 @@ function fits(relationship: Relationship, { target, hint }: SelectedEmbed): bool
 }
 
 /**
- * A self-referencing key works in both directions: the name of the table selects the to-many side, the name of the column
- * or the key the to-one side. The name of the key as a hint selects the to-many side.
+ * A self-referencing key works in both directions: the name of the table selects the to-many side, the name of the
+ * column or the key the to-one side. The name of the key as a hint selects the to-many side.
  */
 function fitsSelf(relationship: Relationship, target: string, hint: string | undefined): boolean {
   if (relationship.junction) {
@@ -171,8 +171,8 @@ function fitsSelf(relationship: Relationship, target: string, hint: string | und
 }
 
 /**
- * Returns whether a name is that of the foreign key, or of the origin's only column in it where the other side has at most
- * one row.
+ * Returns whether a name is that of the foreign key, or of the origin's only column in it where the other side has at
+ * most one row.
  */
 function isKey({ constraint, pairs, owns, cardinality, junction }: Relationship, name: string): boolean {
   if (junction) return false;

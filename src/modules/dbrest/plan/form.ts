@@ -3,9 +3,9 @@ import type { MediaHandler, RoleSettings } from '../schema/index.ts';
 import { type Context, isInert, type ReadPlan } from './node.ts';
 
 /**
- * The shape of the rows that the database returns. The last column is always the number of rows in this response. `whole`:
- * one row with the JSON array; `first`: the first row as JSON; `rows`: one JSON text per row; `columns`: the plain columns;
- * `handled`: one row with the result of the media handler; `counted`: one row without a body, for HEAD.
+ * The shape of the rows that the database returns. The last column is always the number of rows in this response.
+ * `whole`: one row with the JSON array; `first`: the first row as JSON; `rows`: one JSON text per row; `columns`: the
+ * plain columns; `handled`: one row with the result of the media handler; `counted`: one row without a body, for HEAD.
  */
 export type RowShape = 'whole' | 'first' | 'rows' | 'columns' | 'handled' | 'counted';
 
@@ -167,8 +167,8 @@ export function isConstrained({ format }: Media): boolean {
 }
 
 /**
- * The media handlers that accept the rows of a read, nearest in the search path first, but those of the table for all types
- * before the others (PostgREST, "The Any Handler"). A handler for a table needs all columns of that table.
+ * The media handlers that accept the rows of a read, nearest in the search path first, but those of the table for all
+ * types before the others (PostgREST, "The Any Handler"). A handler for a table needs all columns of that table.
  */
 export function mediaHandlersOf(
   plan: ReadPlan,

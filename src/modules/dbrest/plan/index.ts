@@ -79,8 +79,8 @@ type FoundNames = FoundRows | PlannedDescription | PlannedOptions;
 /** Planning: it looks up the names of a request in the schema and chooses the form of the response. */
 interface Planning {
   /**
-   * Plans a request against the current schema. Returns a promise only while the schema is being loaded. Throws or rejects
-   * with a `DbrestFault`.
+   * Plans a request against the current schema. Returns a promise only while the schema is being loaded. Throws or
+   * rejects with a `DbrestFault`.
    */
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   /** Plans a request against one version of the schema. Throws a `DbrestFault`. */

@@ -147,8 +147,8 @@ export interface Embed {
 }
 
 /**
- * Returns whether a read runs no user-defined function and nothing that could change the session, so that the session needs no
- * reset after it.
+ * Returns whether a read runs no user-defined function and nothing that could change the session, so that the session
+ * needs no reset after it.
  */
 export function isInert({ table, outputs, embeds, conditions, having, sorts }: ReadNode): boolean {
   return (

@@ -49,8 +49,8 @@ function planCount({ alias = 'count', cast }: SelectedCount, context: Context): 
 }
 
 /**
- * Interprets `count` as the number of rows if there is no such column, as PostgreSQL does with `orders.count`. Clients used
- * this form before aggregates existed, so it works alone even where aggregates are disabled.
+ * Interprets `count` as the number of rows if there is no such column, as PostgreSQL does with `orders.count`. Clients
+ * used this form before aggregates existed, so it works alone even where aggregates are disabled.
  */
 function countColumn(item: SelectedColumn, table: Table, context: Context): SelectedCount | undefined {
   const { column, path, aggregate, alias, cast } = item;

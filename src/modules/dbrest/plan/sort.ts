@@ -149,8 +149,8 @@ function aggregationBelow(key: OrderKey, { node }: EmbedDraft, context: Context)
 }
 
 /**
- * The value of a related order: an aliased output of the embed, else a field of its table. For a spread embed the index of
- * the output.
+ * The value of a related order: an aliased output of the embed, else a field of its table. For a spread embed the index
+ * of the output.
  */
 function relatedValue(field: Field, { node, shown, spread }: EmbedDraft, context: Context): Value | number {
   const { column, path } = field;

@@ -151,8 +151,8 @@ const CASTS: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Resolves the type of a cast; names in SQL never come from the request. Throws 42704 for a type that is unknown or outside
- * the search path, as PostgreSQL does.
+ * Resolves the type of a cast; names in SQL never come from the request. Throws 42704 for a type that is unknown or
+ * outside the search path, as PostgreSQL does.
  */
 export function castType(type: TypeName, context: Context): Cast {
   const { schema, searchPath = [schema], known } = context;

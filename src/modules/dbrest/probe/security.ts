@@ -38,8 +38,8 @@ interface Overload {
 const MOST_STEPS = 8;
 
 /**
- * Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas. The roles that requests may have are that one and,
- * unless a superuser logs in, those that the login role may become.
+ * Returns one JSON text. $1 is the anonymous role or null, $2 the served schemas. The roles that requests may have are
+ * that one and, unless a superuser logs in, those that the login role may become.
  */
 export const SECURITY_SQL = `
 with recursive exposed as (

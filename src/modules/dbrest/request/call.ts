@@ -81,8 +81,8 @@ const WHOLE_TYPES: ReadonlyMap<string, WholeType> = new Map([
 ]);
 
 /**
- * Parses the query of a call by GET. A parameter is an argument unless its name belongs to the read grammar or its value
- * begins like a filter (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
+ * Parses the query of a call by GET. A parameter is an argument unless its name belongs to the read grammar or its
+ * value begins like a filter (PostgREST, "Functions as RPC"). Throws a `DbrestFault`.
  */
 function parseCallQuery(args: string): { readonly input: CallInput; readonly read: ReadQuery } {
   const texts = new Map<string, string[]>();
@@ -95,8 +95,8 @@ function parseCallQuery(args: string): { readonly input: CallInput; readonly rea
 }
 
 /**
- * Parses the body of a call by its media type; an empty body has no arguments. `columns`: the keys of a JSON body that are
- * used. Throws PGRST100 and PGRST102.
+ * Parses the body of a call by its media type; an empty body has no arguments. `columns`: the keys of a JSON body that
+ * are used. Throws PGRST100 and PGRST102.
  */
 export async function parseCallBody(
   received: ReceivedBody,

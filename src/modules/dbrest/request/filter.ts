@@ -271,8 +271,8 @@ function counting<F>(count: () => void, parse: (scanner: Scanner) => F): (scanne
 }
 
 /**
- * Parses `amount.sum().gt.100` or a tree of such filters, `or(count().gt.1,amount.max().is.null)`. `count` as for `parseLogic`.
- * Throws a `DbrestFault`.
+ * Parses `amount.sum().gt.100` or a tree of such filters, `or(count().gt.1,amount.max().is.null)`. `count` as for
+ * `parseLogic`. Throws a `DbrestFault`.
  */
 export function parseHaving(value: string, count: () => void): GroupLogic {
   const scanner = new Scanner('having', value);

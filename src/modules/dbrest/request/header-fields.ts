@@ -110,8 +110,8 @@ export type Precondition =
   | { readonly kind: 'absent' };
 
 /**
- * The condition of a write. One that cannot be checked must not be ignored, so it is refused (RFC 9110, 13.1). Throws DBREST101,
- * DBREST103 and DBREST104.
+ * The condition of a write. One that cannot be checked must not be ignored, so it is refused (RFC 9110, 13.1). Throws
+ * DBREST101, DBREST103 and DBREST104.
  */
 export function preconditionOf(x: Exchange): Precondition | undefined {
   const match = x.header('if-match');

@@ -165,8 +165,8 @@ export type Content =
 export const NO_CONTENT: Content = { kind: 'none' };
 
 /**
- * Reads the content of a request. Returns a promise only if there is a body; it resolves to `undefined` when the response
- * has been sent or the client has gone. Rejects with a `DbrestFault`.
+ * Reads the content of a request. Returns a promise only if there is a body; it resolves to `undefined` when the
+ * response has been sent or the client has gone. Rejects with a `DbrestFault`.
  */
 export function readContent(x: Exchange, parsed: ParsedHead): Content | Promise<Content | undefined> {
   if (parsed.kind === 'write' && parsed.head.method !== 'DELETE') return readRows(x, parsed);

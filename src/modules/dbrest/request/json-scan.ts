@@ -139,8 +139,8 @@ const AFTER_VALUE = 5;
 const NOTHING = 6;
 
 /**
- * Validates a JSON text (RFC 8259) without building values: PostgreSQL gets the original bytes. Large texts are scanned in
- * pieces. Throws PGRST102. The database checks that strings are UTF-8.
+ * Validates a JSON text (RFC 8259) without building values: PostgreSQL gets the original bytes. Large texts are scanned
+ * in pieces. Throws PGRST102. The database checks that strings are UTF-8.
  */
 export async function scanJson(bytes: Buffer, keys: KeyCheck, turn: Turn): Promise<JsonShape> {
   const scan = new JsonScan(bytes, keys);

@@ -13,8 +13,8 @@ const MODIFIERS = /(?::[a-dA-D*]*)?/y;
 const BLANK_IN_SOME_LOCALES = /[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 /**
- * Finds what `to_tsquery` would refuse as a syntax error; `undefined` if it takes the query. (PostgreSQL source, tsquery.c
- * `gettoken_query_standard`, tsvector_parser.c `gettoken_tsvector`.)
+ * Finds what `to_tsquery` would refuse as a syntax error; `undefined` if it takes the query. (PostgreSQL source,
+ * tsquery.c `gettoken_query_standard`, tsvector_parser.c `gettoken_tsvector`.)
  */
 export function faultInSearch(query: string): SearchFault | undefined {
   if (BLANK_IN_SOME_LOCALES.test(query)) return undefined;

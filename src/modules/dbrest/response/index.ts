@@ -87,8 +87,8 @@ function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): Op
 const LONGEST_LOCATION = 2_048;
 
 /**
- * The URI of the rows as the client named them, with sorted parameters (PostgREST). Omitted if it is long, or if the body
- * of a QUERY names the rows.
+ * The URI of the rows as the client named them, with sorted parameters (PostgREST). Omitted if it is long, or if the
+ * body of a QUERY names the rows.
  */
 function contentLocation(
   { request: { requestUri } }: Exchange,

@@ -89,8 +89,8 @@ function compileTag(digests: boolean): (x: Exchange, whole: WholeBody) => string
 const SHORT_CHARACTERS = 4_096;
 
 /**
- * The same bytes in another format, or as another part of the rows, are another representation. A long body is hashed by
- * itself, because a text with something in front of it would be copied first. No text has a NUL.
+ * The same bytes in another format, or as another part of the rows, are another representation. A long body is hashed
+ * by itself, because a text with something in front of it would be copied first. No text has a NUL.
  */
 function digestOf(body: string | Buffer, form: string): string {
   const isShort = typeof body === 'string' && body.length <= SHORT_CHARACTERS;

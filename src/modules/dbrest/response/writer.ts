@@ -30,8 +30,8 @@ export function csvWriter(): RowWriter {
 }
 
 /**
- * Quotes a field, with parentheses as in the text of a row. `empty` is written for the empty text, so that it differs from
- * NULL.
+ * Quotes a field, with parentheses as in the text of a row. `empty` is written for the empty text, so that it differs
+ * from NULL.
  */
 function quoteCsv(text: string, empty = ''): string {
   if (text === '') return empty;

@@ -19,8 +19,8 @@ interface SchemaChange {
 }
 
 /**
- * The schema of one database. It is loaded on first use, once for all waiting requests. It is reloaded, while the old one
- * remains in use, when a request names something unknown or the database announces a change.
+ * The schema of one database. It is loaded on first use, once for all waiting requests. It is reloaded, while the old
+ * one remains in use, when a request names something unknown or the database announces a change.
  */
 export class SchemaCache {
   readonly #read: (fresh: boolean) => Promise<Schema>;
@@ -62,8 +62,8 @@ export class SchemaCache {
   }
 
   /**
-   * A schema newer than `seen`, for a request that names something unknown. With `waits` it waits until a reload is due, if the
-   * database has changed. `undefined` if that is too far away, too many wait, or the reload failed.
+   * A schema newer than `seen`, for a request that names something unknown. With `waits` it waits until a reload is
+   * due, if the database has changed. `undefined` if that is too far away, too many wait, or the reload failed.
    */
   async newerThan(seen: Schema, { waits = false } = {}): Promise<Schema | undefined> {
     if (this.#schema && this.#schema !== seen) return this.#schema;
@@ -78,8 +78,8 @@ export class SchemaCache {
   }
 
   /**
-   * A schema newer than `seen`, for a request that has shown a change; it waits until a reload is due. `undefined` if that
-   * is too far away or the reload failed.
+   * A schema newer than `seen`, for a request that has shown a change; it waits until a reload is due. `undefined` if
+   * that is too far away or the reload failed.
    */
   async successorOf(seen: Schema): Promise<Schema | undefined> {
     const pauseMs = this.#pauseMs(PAUSE_PER_CHANGE * this.#loadMs);

@@ -45,9 +45,9 @@ import {
 
 /**
  * The section `inert`, appended to `CATALOGUE_SQL` and using its `relations`: object ids of relations that can be read
- * without running a user-defined or volatile function, so that a read cannot change settings of its session. Row security,
- * foreign tables and user-defined types other than enums count as such functions. `pg_depend` lists what a view's rule uses
- * of users; built-in objects (ids below 16384) appear in its parse tree only.
+ * without running a user-defined or volatile function, so that a read cannot change settings of its session. Row
+ * security, foreign tables and user-defined types other than enums count as such functions. `pg_depend` lists what a
+ * view's rule uses of users; built-in objects (ids below 16384) appear in its parse tree only.
  */
 const INERT_SQL = `
 union all
@@ -137,10 +137,10 @@ where k.relkind = 'r' and not k.relhasrules
       and p.proname not in ('nextval', 'gen_random_uuid', 'random', 'clock_timestamp', 'timeofday'))`;
 
 /**
- * Returns rows of a section name and an entry: JSON, or for `viewTree` an object id, a blank and a parse tree. Works with
- * PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them; rows of a partition that a
- * function gives count as those of its partitioned table. Object ids are texts, column numbers are numbers. One statement is
- * one snapshot.
+ * Returns rows of a section name and an entry: JSON, or for `viewTree` an object id, a blank and a parse tree. Works
+ * with PostgreSQL 12 to 18. System schemas and partitions are omitted, so requests cannot name them; rows of a
+ * partition that a function gives count as those of its partitioned table. Object ids are texts, column numbers are
+ * numbers. One statement is one snapshot.
  */
 export const CATALOGUE_SQL = `
 with recursive privileges(role, of) as (

@@ -103,8 +103,8 @@ const LETTERS = `string_agg(distinct case e.privilege_type
   when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' when 'DELETE' then 'd' else '' end, '')`;
 
 /**
- * Sections for API descriptions, appended to `CATALOGUE_SQL` and using its `relations`: privileges (`access`), structures
- * of types (`shape`) and schemas (`namespace`).
+ * Sections for API descriptions, appended to `CATALOGUE_SQL` and using its `relations`: privileges (`access`),
+ * structures of types (`shape`) and schemas (`namespace`).
  */
 export const DISCOVERY_SQL = `
 union all

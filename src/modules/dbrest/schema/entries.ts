@@ -110,8 +110,8 @@ const QUERY_DEPTH = 2;
 const ENTRY_DEPTH = 4;
 
 /**
- * Finds the origins of a view's columns in the parse tree of its rule (`pg_rewrite.ev_action`). PostgreSQL notes the table
- * and column number of every plain column there, through joins and subqueries.
+ * Finds the origins of a view's columns in the parse tree of its rule (`pg_rewrite.ev_action`). PostgreSQL notes the
+ * table and column number of every plain column there, through joins and subqueries.
  */
 function viewColumns(tree: string): ViewColumn[] {
   const columns: ViewColumn[] = [];

@@ -3,8 +3,8 @@ import type { RelationDrafts } from './relation-draft.ts';
 import type { FunctionResult, Isolation, MediaHandler, StoredFunction } from './schema.ts';
 
 /**
- * Part of `CATALOGUE_SQL`: callable functions and media handlers. A function with unnamed arguments is omitted unless it
- * takes a whole body.
+ * Part of `CATALOGUE_SQL`: callable functions and media handlers. A function with unnamed arguments is omitted unless
+ * it takes a whole body.
  */
 export const FUNCTIONS_SQL = `
 (

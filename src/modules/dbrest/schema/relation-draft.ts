@@ -129,8 +129,8 @@ function shownBy(
 }
 
 /**
- * The columns that identify a row of a view: the primary keys of its base tables, without those of which it does not select
- * all columns.
+ * The columns that identify a row of a view: the primary keys of its base tables, without those of which it does not
+ * select all columns.
  */
 export function viewKey(bases: readonly BaseColumns[], relations: RelationDrafts): readonly string[] {
   const keys = bases.flatMap(({ base, columns }) => {
@@ -180,8 +180,8 @@ where t.tgargs = (
 
 /**
  * The section `writing`, appended to `CATALOGUE_SQL` and using its `relations`: nullability, identity and defaults of
- * columns that have any, unique indexes and exclusion constraints over plain columns, and whether a trigger before an insert, of
- * a table or of a part of it, or a rule can complete its rows.
+ * columns that have any, unique indexes and exclusion constraints over plain columns, and whether a trigger before an
+ * insert, of a table or of a part of it, or a rule can complete its rows.
  */
 export const WRITE_FACTS_SQL = `
 union all

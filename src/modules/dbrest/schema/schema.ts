@@ -75,8 +75,8 @@ export interface Table extends TableName {
   /** Reading its columns cannot change the session. */
   readonly isInert?: true;
   /**
-   * Present if a write runs no user-defined function. `cascades`: an update or a delete may change other tables. `sequences`: an
-   * insert takes values from sequences.
+   * Present if a write runs no user-defined function. `cascades`: an update or a delete may change other tables.
+   * `sequences`: an insert takes values from sequences.
    */
   readonly inertWrites?: { readonly cascades: boolean; readonly sequences: boolean };
   /** Present if changes of its rows are announced. */
@@ -182,8 +182,8 @@ export interface MediaHandler extends TableName {
 }
 
 /**
- * The schema cache: everything that requests can name, as cloneable data. Names are keys of maps, so that inherited members
- * cannot be named.
+ * The schema cache: everything that requests can name, as cloneable data. Names are keys of maps, so that inherited
+ * members cannot be named.
  */
 export interface Schema {
   /** Number of the read; a higher one is newer. Absent if there is only one. */

@@ -63,8 +63,8 @@ export class CatalogueShare {
   }
 
   /**
-   * Returns the catalogue that another worker is reading, else calls `read` and sends the result to the others. Rejects as
-   * `read` does.
+   * Returns the catalogue that another worker is reading, else calls `read` and sends the result to the others. Rejects
+   * as `read` does.
    */
   async obtain(read: () => Promise<Pick<Reading, 'catalogue' | 'state'>>): Promise<Reading> {
     const given = this.#isUnderWay() ? await this.#nextPosted() : undefined;
@@ -97,8 +97,8 @@ export class CatalogueShare {
   }
 
   /**
-   * Returns true if this worker is the listener. A worker that restarts after a crash has the same number and remains the
-   * listener.
+   * Returns true if this worker is the listener. A worker that restarts after a crash has the same number and remains
+   * the listener.
    */
   claimListening(): boolean {
     const holder = Atomics.compareExchange(this.#state, LISTENER, 0, this.#me);

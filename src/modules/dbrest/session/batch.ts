@@ -201,8 +201,8 @@ export class Batch {
   }
 
   /**
-   * The statements to prepare again before the batch can run, if it failed because of them: one, or all. An old statement
-   * is bound to the types that its parameters had when it was parsed.
+   * The statements to prepare again before the batch can run, if it failed because of them: one, or all. An old
+   * statement is bound to the types that its parameters had when it was parsed.
    */
   get outdated(): { readonly text?: string } | undefined {
     if (!this.error) return undefined;
@@ -320,9 +320,9 @@ const NO_STATEMENTS = `do $$ declare own text; begin
 end $$`;
 
 /**
- * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs no
- * round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans, which are
- * expensive and hold no data of requests.
+ * Compiles the reset of a session. It runs before the statements of the next request, in their transaction, so it costs
+ * no round trip and a failed request leaves nothing half reset. It corresponds to `DISCARD ALL` without the plans,
+ * which are expensive and hold no data of requests.
  */
 function compileReset({ own, isPooled }: Resetting): (leftovers: Leftovers) => readonly RunStep[] {
   const calls = [NO_ROLE, ...own, NO_LOCKS];

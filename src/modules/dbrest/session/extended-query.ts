@@ -4,8 +4,8 @@ import { hasLostObject, type WireError } from '../../../postgres/index.ts';
 import type { BoundValue } from '../sql/index.ts';
 
 /**
- * Builds messages to the server (PostgreSQL documentation, "Message Formats") in as few writes as possible. Text is kept in
- * strings with one character per byte, which Node writes without an extra buffer.
+ * Builds messages to the server (PostgreSQL documentation, "Message Formats") in as few writes as possible. Text is
+ * kept in strings with one character per byte, which Node writes without an extra buffer.
  */
 export class Messages {
   readonly #pieces: (string | Buffer)[] = [];
@@ -154,9 +154,9 @@ interface NamesOptions {
 }
 
 /**
- * The prepared statements of one session, as an LRU cache. A statement counts as prepared only after ParseComplete: after
- * an error the server skips the rest of a batch. Names are digests of the text, the epoch and a random part of the session: a
- * pooler may give the session to others, and whatever has this name there must be this statement.
+ * The prepared statements of one session, as an LRU cache. A statement counts as prepared only after ParseComplete:
+ * after an error the server skips the rest of a batch. Names are digests of the text, the epoch and a random part of
+ * the session: a pooler may give the session to others, and whatever has this name there must be this statement.
  */
 export class StatementNames {
   readonly #byText: LRUCache<string, PreparedStatement>;
@@ -271,8 +271,8 @@ export function hasLostType(error: WireError): boolean {
 }
 
 /**
- * Returns whether a prepared statement of the batch itself, and not of a function, is missing, stands for another one or is
- * outdated ("cached plan must not change result type").
+ * Returns whether a prepared statement of the batch itself, and not of a function, is missing, stands for another one
+ * or is outdated ("cached plan must not change result type").
  */
 export function lostStatements(error: WireError): boolean {
   if (error.where !== undefined) return false;
@@ -285,8 +285,8 @@ function isMisnamed({ code, severity }: WireError): boolean {
 }
 
 /**
- * Returns whether values or types did not fit: data exceptions, and errors of the server when it analyses an old statement
- * again ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
+ * Returns whether values or types did not fit: data exceptions, and errors of the server when it analyses an old
+ * statement again ("operator does not exist", "cache lookup failed for type"). A missing privilege depends on no type.
  */
 export function mayHaveOldTypes({ code = '' }: WireError): boolean {
   return /^(?:0A000|22|42|XX000)/.test(code) && code !== '42501';

@@ -27,8 +27,8 @@ export { hasLostType } from './extended-query.ts';
 export { ConnectionLost, Displaced, type Session, UnexpectedResult } from './session.ts';
 
 /**
- * Gives the process id as `PID_SQL` does. If that is the one of the connection, no pooler is in between, and the server is
- * told to notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform.
+ * Gives the process id as `PID_SQL` does. If that is the one of the connection, no pooler is in between, and the server
+ * is told to notice during a query that gw has gone. The setting exists since PostgreSQL 14 and not on every platform.
  */
 const OPENING_SQL = `select s.pid::text as pid, (
     select pg_catalog.set_config(name, '500', false) from pg_catalog.pg_settings

@@ -137,9 +137,9 @@ export class Session {
   }
 
   /**
-   * Runs statements as one transaction in one round trip and returns the last row of each statement without a sink. Rejects
-   * with an error of the server (`WireError` with a `code`), an exception of a sink, `Displaced`, or `ConnectionLost`, once
-   * the batch has ended or the session is broken.
+   * Runs statements as one transaction in one round trip and returns the last row of each statement without a sink.
+   * Rejects with an error of the server (`WireError` with a `code`), an exception of a sink, `Displaced`, or
+   * `ConnectionLost`, once the batch has ended or the session is broken.
    */
   run(steps: readonly RunStep[], deadlineMs: number, rules: BatchRules = {}): Promise<Results> {
     if (this.broken) return Promise.reject(new ConnectionLost('Connection terminated', false));
@@ -437,8 +437,8 @@ function errorOf({ batch, ending }: Running): WireError | undefined {
 }
 
 /**
- * Returns whether a batch failed only because it shared its session: it was cancelled for others, or its statement was outdated
- * before the cancel request arrived, which is why it was not repeated.
+ * Returns whether a batch failed only because it shared its session: it was cancelled for others, or its statement was
+ * outdated before the cancel request arrived, which is why it was not repeated.
  */
 function isDisplaced({ batch, isEvicted, mayBeHit }: Running, error: WireError | undefined): boolean {
   if (!error || (isEvicted ?? mayBeHit) !== true) return false;

@@ -69,8 +69,8 @@ export interface ConditionScope {
 }
 
 /**
- * The SQL of a condition. Operands have no cast, so PostgreSQL infers the type of the column; an invalid text is its error
- * 22P02.
+ * The SQL of a condition. Operands have no cast, so PostgreSQL infers the type of the column; an invalid text is its
+ * error 22P02.
  */
 export function conditionSql(condition: ConditionOn<Tested>, at: ConditionScope): string {
   const test = testSql(condition, at);

@@ -78,8 +78,8 @@ function isPlainNode(node: ReadNode): boolean {
 }
 
 /**
- * Returns whether the values of a request cannot change its estimate: it touches at most one row of a plain table, found by its
- * whole key, or it inserts rows, whose number the planner does not know.
+ * Returns whether the values of a request cannot change its estimate: it touches at most one row of a plain table,
+ * found by its whole key, or it inserts rows, whose number the planner does not know.
  */
 function isOneRow(plan: RunPlan): boolean {
   if (!isPlain(plan)) return false;

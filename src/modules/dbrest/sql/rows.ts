@@ -52,8 +52,8 @@ function isJson(output: Output | undefined): boolean {
 }
 
 /**
- * The test that an embed has a row. `is not null` would be false for a row of nulls. For to-many embeds `exists` stops at
- * the first row, and the planner can use a semi-join.
+ * The test that an embed has a row. `is not null` would be false for a row of nulls. For to-many embeds `exists` stops
+ * at the first row, and the planner can use a semi-join.
  */
 function isThereSql(embed: Embed, { join }: EmbedAliases, existing: () => string): string {
   if (embed.single) return `${join}.* is distinct from null`;

@@ -114,8 +114,8 @@ export function fittingSteps({ request, write, condition }: PlannedWrite): Step[
 }
 
 /**
- * The statement that finds the first element of a body with the key of another one before it, and the first one with null
- * in its key. Both are numbers from 1, or null without such an element.
+ * The statement that finds the first element of a body with the key of another one before it, and the first one with
+ * null in its key. Both are numbers from 1, or null without such an element.
  */
 function unfitElementsSql(
   { form, table }: InsertPlan | UpdatePlan,

@@ -209,8 +209,8 @@ export const SETTINGS_OF_CALLER = { from: NAMES.indexOf('request.jwt'), to: NAME
 const CLEARED = ['response.headers', 'response.status'];
 
 /**
- * Builds the first statement of every request. Its text depends only on the names of `extra`, which the configuration has
- * validated, and it sets every setting.
+ * Builds the first statement of every request. Its text depends only on the names of `extra`, which the configuration
+ * has validated, and it sets every setting.
  */
 function settingsWriter(
   extra: readonly string[] = [],

@@ -30,8 +30,8 @@ export function readPass(text: string): DbrestPass {
 }
 
 /**
- * Calls `use` with a session. An embedded server is started for that time, unless it is running. Rejects with a message of
- * one line if the database cannot be reached, and as `use` does.
+ * Calls `use` with a session. An embedded server is started for that time, unless it is running. Rejects with a message
+ * of one line if the database cannot be reached, and as `use` does.
  */
 export function withDatabase<T>(pass: DbrestPass, use: (session: Session) => Promise<T>): Promise<T> {
   return withTarget(pass, async (target) => {

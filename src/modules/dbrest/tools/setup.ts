@@ -11,8 +11,8 @@ const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
 /**
- * The SCRAM verifier that PostgreSQL stores (RFC 5802, `scram-sha-256`), so that the password appears in no script and no
- * statement log. Only for ASCII, which RFC 4013 does not change.
+ * The SCRAM verifier that PostgreSQL stores (RFC 5802, `scram-sha-256`), so that the password appears in no script and
+ * no statement log. Only for ASCII, which RFC 4013 does not change.
  */
 export async function scramVerifier(password: string, salt = randomBytes(SALT_BYTES)): Promise<string> {
   const salted = await promisify(pbkdf2)(password, salt, ITERATIONS, KEY_BYTES, 'sha256');

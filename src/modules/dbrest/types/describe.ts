@@ -32,8 +32,8 @@ interface TypesSubject {
 }
 
 /**
- * Describes the types of schemas, limited to what a role may use. Yields after each table and function, because a database
- * may have thousands.
+ * Describes the types of schemas, limited to what a role may use. Yields after each table and function, because a
+ * database may have thousands.
  */
 export function* describeTypes({
   known,

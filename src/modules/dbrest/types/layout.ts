@@ -34,8 +34,8 @@ export function inline(members: readonly Member[]): Layout {
 }
 
 /**
- * Prints a piece as prettier does without semicolons: in one line of 80 characters, otherwise broken from the outside. `before`:
- * the text in front of it on its line, which starts with its indentation.
+ * Prints a piece as prettier does without semicolons: in one line of 80 characters, otherwise broken from the outside.
+ * `before`: the text in front of it on its line, which starts with its indentation.
  */
 export function print(piece: Layout, before: string, indent: string): string {
   const flat = flatText(piece);

@@ -118,8 +118,8 @@ function isGenerated({ isGenerated: isComputed, identity }: Column): boolean {
 }
 
 /**
- * Functions of a row in the schema of the table that return a value. Those with a named argument are left out, because the
- * client would take their values for columns that `*` returns; those that return rows are embedded.
+ * Functions of a row in the schema of the table that return a value. Those with a named argument are left out, because
+ * the client would take their values for columns that `*` returns; those that return rows are embedded.
  */
 function computedFields(table: Table, scope: TypeScope): TypedField[] {
   return (table.functions ?? [])
