@@ -25,7 +25,7 @@ export {
   RANGED,
 } from './response-type.ts';
 export { failRequest, logContext } from './fail-request.ts';
-export { EngineTransform, type BodyTransform } from './body-transform.ts';
+export { type BodyTransform, EngineTransform, Handover } from './body-transform.ts';
 export { cookieTime, DATE_FORMAT, FAR_COOKIE_TIME, parseHttpDate } from './dates.ts';
 export {
   compileConditions,
@@ -83,7 +83,6 @@ export {
   type TlsFacts,
 } from './request.ts';
 export { type ResponseStream, writePieces } from './response-stream.ts';
-export { Handover } from './handover.ts';
 export { escapeMarkup, HttpFault, isMsie6, statusLine, statusOnWire, usualReason } from './status.ts';
 export { compileRegex, type Regex } from './regex/index.ts';
 export {
