@@ -15,6 +15,7 @@ import {
   type Wire,
 } from '../../../http/index.ts';
 import { type Identity, isRoleName } from '../auth/index.ts';
+import { KeptBody } from '../request/index.ts';
 
 const METHODS: ReadonlySet<string> = new Set([
   'GET',
@@ -108,9 +109,7 @@ export class TrialWire implements Wire {
   readonly tunnels = (): boolean => false;
   readonly #origin: Exchange;
   readonly #body: Buffer;
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-  #keptBytes = 0;
+  readonly #kept = new KeptBody(MOST_BODY_BYTES);
 
   constructor({ body, ...tried }: TriedRequest, origin: Exchange) {
     this.#origin = origin;
@@ -142,9 +141,9 @@ export class TrialWire implements Wire {
     return {
       status,
       headers: type === '' ? named : [['Content-Type', type], ...named],
-      body: Buffer.concat(this.#pieces).toString(),
-      bodyBytes: this.#bytes,
-      isCut: this.#bytes > this.#keptBytes,
+      body: this.#kept.content.toString(),
+      bodyBytes: this.#kept.bytes,
+      isCut: this.#kept.isCut,
     };
   }
 
@@ -159,19 +158,12 @@ export class TrialWire implements Wire {
   }
 
   write(body: string | Uint8Array): void {
-    if (this.x.request.method !== 'HEAD') this.#keep(body);
+    if (this.x.request.method !== 'HEAD') this.#kept.add(body);
   }
 
   open(): ResponseStream | undefined {
-    if (this.x.request.method === 'HEAD') return undefined;
-    return {
-      write: (chunk) => {
-        this.#keep(chunk);
-        return true;
-      },
-      drained: () => Promise.resolve(),
-      end: () => undefined,
-    };
+    const isHead = this.x.request.method === 'HEAD';
+    return isHead ? undefined : KeptBody.stream((chunk) => this.#kept.add(chunk));
   }
 
   tunnel(): void {
@@ -180,14 +172,5 @@ export class TrialWire implements Wire {
 
   close(): void {
     this.x.aborted = this.x.done = true;
-  }
-
-  #keep(chunk: string | Uint8Array): void {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    this.#bytes += bytes.byteLength;
-    const kept = bytes.subarray(0, MOST_BODY_BYTES - this.#keptBytes);
-    if (kept.byteLength === 0) return;
-    this.#keptBytes += kept.byteLength;
-    this.#pieces.push(kept);
   }
 }

@@ -118,8 +118,9 @@ export {
   checkServedHere,
   innerExchange,
   type InnerRequest,
-  shownBaseOf,
+  KeptBody,
   KeptResponse,
+  shownBaseOf,
 } from './inner-request.ts';
 
 /** A parsed request. Its names have not been looked up yet. */

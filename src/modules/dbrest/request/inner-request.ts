@@ -41,18 +41,61 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'x-http-method-override',
 ]);
 
-/** Keeps a response in memory. */
+/** The body of a response that is kept in memory, up to a number of bytes. Bytes beyond it are only counted. */
+export class KeptBody {
+  /** The size of the whole body so far. */
+  bytes = 0;
+  /** True if the body has more bytes than may be kept. */
+  isCut = false;
+  #pieces: Buffer[] = [];
+  #roomBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#roomBytes = mostBytes;
+  }
+
+  get content(): Buffer {
+    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+  }
+
+  add(chunk: string | Uint8Array): void {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    this.bytes += bytes.byteLength;
+    const kept = bytes.subarray(0, this.#roomBytes);
+    if (kept.byteLength < bytes.byteLength) this.isCut = true;
+    if (kept.byteLength === 0) return;
+    this.#roomBytes -= kept.byteLength;
+    this.#pieces.push(kept);
+  }
+
+  /** Frees the bytes kept so far. */
+  drop(): void {
+    this.#pieces = [];
+  }
+
+  /** Returns a stream that passes each chunk to `take`. */
+  static stream(take: (chunk: string | Uint8Array) => void): ResponseStream {
+    return {
+      write: (chunk) => {
+        take(chunk);
+        return true;
+      },
+      drained: () => Promise.resolve(),
+      end: () => undefined,
+    };
+  }
+}
+
+/** Keeps a response in memory, if it is not too large. */
 export class KeptResponse {
-  /** The response has more bytes than may be kept, so the rest is missing. */
+  /** True if the rest of the response is missing, mostly because it has more bytes than may be kept. */
   outgrown = false;
-  readonly #pieces: Buffer[] = [];
-  readonly #mostBytes: number;
-  #bytes = 0;
+  readonly #body: KeptBody;
   #isHead = false;
   #x: Exchange | undefined = undefined;
 
   constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+    this.#body = new KeptBody(mostBytes);
   }
 
   begin(x: Exchange): void {
@@ -61,7 +104,7 @@ export class KeptResponse {
   }
 
   get body(): Buffer {
-    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+    return this.#body.content;
   }
 
   whole(body: string | Uint8Array): void {
@@ -69,32 +112,20 @@ export class KeptResponse {
   }
 
   opens(): ResponseStream | undefined {
-    if (this.#isHead) return undefined;
-    return {
-      write: (chunk) => {
-        this.#keep(chunk);
-        return true;
-      },
-      drained: () => Promise.resolve(),
-      end: () => undefined,
-    };
+    return this.#isHead ? undefined : KeptBody.stream((chunk) => this.#keep(chunk));
   }
 
   closes(): void {
     this.outgrown = true;
   }
 
-  /** A response that is too large is given up, as if its client had gone: that cancels its query. */
+  /** Cancels a response that is too large as if its client had gone, which cancels its query. */
   #keep(chunk: string | Uint8Array): void {
     if (this.outgrown) return;
-    const bytes = Buffer.from(chunk as Uint8Array);
-    this.#bytes += bytes.length;
-    if (this.#bytes <= this.#mostBytes) {
-      this.#pieces.push(bytes);
-      return;
-    }
+    this.#body.add(chunk);
+    if (!this.#body.isCut) return;
     this.outgrown = true;
-    this.#pieces.length = 0;
+    this.#body.drop();
     if (this.#x) leave(this.#x);
   }
 }
