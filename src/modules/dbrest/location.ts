@@ -74,7 +74,7 @@ interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain'> 
   readonly pipeline: Pipeline;
 }
 
-/** Serves requests from the cache or the database. The promise rejects with errors from before the identity is known. */
+/** Serves requests from the cache or the database. Rejects with errors that come before the identity is known. */
 function compileServing(
   config: DbrestConfig,
   parts: ServingParts,
@@ -101,7 +101,7 @@ function compileServing(
   };
 }
 
-/** Compiles the step that finds out role and relation before limits by them are checked; `undefined` if nothing needs it. */
+/** Compiles the step that finds role and relation before limits by them are checked; `undefined` if not needed. */
 function compileNoting(
   build: Build,
   authenticator: Authenticator,
@@ -188,7 +188,7 @@ function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): Heade
   };
 }
 
-/** A preflight request has no token, so it learns the methods of what the anonymous role may use. It is always granted. */
+/** A preflight request has no token, so it gets the methods that the anonymous role may use. It is always granted. */
 async function respondToPreflight(
   x: Exchange,
   authenticator: Authenticator,

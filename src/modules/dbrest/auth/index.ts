@@ -86,7 +86,7 @@ export class Authenticator {
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
   }
 
-  /** Returns a promise only when a token has to be verified for the first time. Throws or rejects with a `DbrestFault`. */
+  /** Returns a promise only if a token has to be verified for the first time. Throws or rejects a `DbrestFault`. */
   identify(authorization: readonly string[]): Identity | Promise<Identity> {
     if (authorization.length > 1) throw undecodableToken('More than one Authorization header is sent');
     const token = bearerToken(authorization[0]);

@@ -35,7 +35,7 @@ export interface TransactionSteps {
     prepared: PreparedPlan & { readonly within: WithinTransaction },
   ) => Statements;
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
-  /** The statements that decide whether a request may run, if its cost is not known. Throws the fault of one that may not. */
+  /** Returns statements that decide whether a request may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
   /** The limits of statements. */
   readonly rulesOf: (statements: Statements) => DbrestConfig;

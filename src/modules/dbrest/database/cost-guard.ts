@@ -15,7 +15,7 @@ export interface Estimation {
 
 /** Compares the estimated costs of requests with `dbrest_max_cost`. */
 export interface CostGuard {
-  /** The statements to run first, if the cost of a request is not known. Throws DBREST100 if a known cost is too high. */
+  /** Returns statements to run first, if the cost of a request is not known. Throws DBREST100 if it is too high. */
   estimationOf(plan: RunPlan, statements: Statements): Estimation | undefined;
 }
 

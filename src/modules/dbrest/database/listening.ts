@@ -10,9 +10,7 @@ import {
 import { CACHE_CHANNEL, OWN_CHANNELS } from '../directives/index.ts';
 import type { CatalogueShare } from '../schema/index.ts';
 
-/**
- * The first load of the schema waits at most this long for the listener; changes made before it listens would be missed.
- */
+/** The first load of the schema waits at most this long for the listener: changes before it listens would be missed. */
 const LONGEST_START_MS = 1_000;
 
 export interface ListeningOptions {

@@ -1,9 +1,7 @@
 import { CATALOGUE_SQL, type CatalogueWriter } from '../schema/index.ts';
 import type { RunStep } from '../session/index.ts';
 
-/**
- * With an empty search path, types and defaults are printed with their schema; requests use them under other search paths.
- */
+/** With an empty search path, types and defaults are printed with their schema, so they are valid under any path. */
 export const NO_PATH = readOne(`select pg_catalog.set_config('search_path', '', true)`);
 
 /** A statement without parameters. */

@@ -81,7 +81,7 @@ function namesIn(list: string): readonly string[] | undefined {
   return names;
 }
 
-/** Reads a list of names, as one word `"a, b"` or as several. Duplicates are removed. `mayBeEmpty`: `""` is no name at all. */
+/** Reads names, as one word `"a, b"` or several. Duplicates are removed. `mayBeEmpty`: `""` is an empty list. */
 function nameList({ mayBeEmpty = false } = {}): ArgReader<readonly string[]> {
   const syntax = mayBeEmpty ? '"[name, ...]"' : '"name, ..."';
   return readers.words({ syntax, min: 1, max: Infinity }, (list, { directive, report, span }) => {

@@ -38,7 +38,7 @@ export async function openCluster(options: ClusterOptions): Promise<string> {
   return realpath(dataDir);
 }
 
-/** Runs initdb in a draft directory that is renamed at the end, so that an interrupted run leaves no incomplete cluster. */
+/** Runs initdb in a draft directory and renames it at the end: an interrupted run leaves no incomplete cluster. */
 async function createCluster(options: ClusterOptions): Promise<void> {
   const { dataDir, account, log } = options;
   const link = await lstat(dataDir).catch(() => undefined);

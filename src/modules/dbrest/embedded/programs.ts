@@ -145,9 +145,7 @@ function findPackage(): string | undefined {
   }
 }
 
-/**
- * npm packages cannot contain symbolic links. The package's post-install script creates them, unless scripts are disabled.
- */
+/** npm packages cannot contain symbolic links. A post-install script creates them, unless scripts are disabled. */
 async function linkLibraries(packageDir: string): Promise<void> {
   const list = await readFile(join(packageDir, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

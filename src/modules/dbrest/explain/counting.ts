@@ -55,7 +55,7 @@ async function countAsRole(
   return Number(results[opening.length]?.[0]);
 }
 
-/** Returns whether a condition compares columns of built-in types, whose names `format_type` prints without a schema. */
+/** Returns whether a condition compares columns of built-in types, which `format_type` prints without a schema. */
 function isBuiltIn(condition: Condition): boolean {
   if ('terms' in condition) return condition.terms.every(isBuiltIn);
   if ('embed' in condition || ('read' in condition && condition.read)) return false;
@@ -65,8 +65,8 @@ function isBuiltIn(condition: Condition): boolean {
 }
 
 /**
- * Counts as the owner of the table, to whom its row security does not apply. Nothing of others runs with the owner's rights: the
- * statement reads one table, compares columns of built-in types, and finds its operators in `pg_catalog` alone.
+ * Counts as the owner of the table, to whom its row security does not apply. No foreign code runs with the owner's
+ * rights: the statement reads one table, compares columns of built-in types, and only uses operators of `pg_catalog`.
  */
 async function countUnsecured(
   node: ReadNode,

@@ -11,7 +11,7 @@ interface SettingsParts {
   readonly explainerOf: (config: DbrestConfig) => Promise<Explainer>;
 }
 
-/** `dbrest_config on`: explains requests by the settings in the database where it may be asked, and says which they are. */
+/** `dbrest_config on`: explains requests by the settings in the database, if it may be asked, and lists them. */
 export function explainWithSettings({ file, schema, explainerOf }: SettingsParts): Explainer {
   let chosen: Promise<Choice> | undefined;
   const choose = async (): Promise<Choice> => {

@@ -216,7 +216,7 @@ interface ExplainedRequest {
 
 type SqlExplanation = Required<Pick<ExplainedAction, 'facts' | 'unknown'>>;
 
-/** The statements of a request. If they depend on something unknown, the parsed query instead. Throws a `DbrestFault`. */
+/** The statements of a request; the parsed query if they depend on something unknown. Throws a `DbrestFault`. */
 async function statementsOf(
   { x, head, identity }: ExplainedRequest,
   { queryOf, planOf, workOf, statementsOf: write }: Steps,

@@ -62,7 +62,7 @@ interface EmbedName {
   readonly hint?: string;
 }
 
-/** PGRST108, 400: a filter, order or limit on a resource that `select` does not embed. `isAggregate`: by the name of one. */
+/** PGRST108, 400: a filter, order or limit on what is not embedded. `isAggregate`: its name is that of an aggregate. */
 export function notEmbedded(name: string, isAggregate: boolean): DbrestFault {
   return new DbrestFault({
     code: 'PGRST108',

@@ -101,7 +101,7 @@ function statusOf(error: ServerError, authenticated: boolean): number {
   return typeof of === 'number' ? of : of(error, authenticated);
 }
 
-/** Returns whether a statement has reached its `statement_timeout`. An administrator who cancels it gets the same code. */
+/** Returns whether a statement has reached its `statement_timeout`. Cancelling by an administrator has that code. */
 export function isTimeout({ code, message }: ServerError): boolean {
   return code === '57014' && message.endsWith('statement timeout');
 }
@@ -182,7 +182,7 @@ function isOptionalText(value: unknown): value is string | null | undefined {
 
 const retryAfter = ['Retry-After', '1'];
 
-/** PGRST000, 503: no connection can be opened. The driver's message may name hosts and roles, so only the log has it. */
+/** PGRST000, 503: no connection can be opened. The driver's message may name hosts and roles: only the log has it. */
 export function cannotConnect(driverText: string): DbrestFault {
   const message = 'Database connection error.';
   return new DbrestFault({

@@ -5,7 +5,7 @@ export function notABatch(): DbrestFault {
   return new DbrestFault({ code: 'DBREST110', status: 400, message: 'A batch is a JSON array of requests' });
 }
 
-/** DBREST111, 400: an item of a batch is not a request that a batch can run. `why` must not contain parts of the body. */
+/** DBREST111, 400: a batch cannot run one of its items. `why` must not contain parts of the body. */
 export function invalidItem(why: string, item: number): DbrestFault {
   const message = 'An item of the batch is not a request that it can run';
   return new DbrestFault({ code: 'DBREST111', status: 400, message, details: why, item });

@@ -42,7 +42,7 @@ export function keylessElements(table: string, key: readonly string[]): DbrestFa
   });
 }
 
-/** DBREST106, 400: an element of a body has no value for its key, or the key of another one. `element` counts from 1. */
+/** DBREST106, 400: an element of a body has a null in its key, or the key of another one. `element` counts from 1. */
 export function unfitElement(element: number, key: readonly string[], why: 'null' | 'repeated'): DbrestFault {
   const names = `(${key.join(', ')})`;
   return new DbrestFault({

@@ -269,7 +269,7 @@ export class Snapshot implements SnapshotPlace {
   }
 }
 
-/** The snapshots of all followed reads. Each read keeps its latest for clients that come later, as long as there is room. */
+/** The snapshots of all followed reads. Each read keeps its latest one for later clients, as long as there is room. */
 export class Snapshots {
   readonly #mostBytes: number;
   /** By the read that keeps it, the longest kept first. */

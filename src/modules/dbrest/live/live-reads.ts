@@ -29,13 +29,13 @@ import { KeyedRows, type KeyedRow } from './known-rows.ts';
 import { LiveQuery } from './live-query.ts';
 import { LiveStream } from './live-stream.ts';
 
-/** The steps of a request that a followed read takes: it is planned once, and its statements are written for each read. */
+/** The steps of a followed read: the request is planned once, and its statements are written for each read. */
 export interface LiveReadSteps {
   readonly headOf: (x: Exchange) => RequestHead;
   readonly queryOf: ReturnType<typeof compileQuery>;
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   readonly statementsOf: ReturnType<typeof compileTransaction>;
-  /** The statements that decide whether a read may run, if its cost is not known. Throws the fault of one that may not. */
+  /** Returns statements that decide whether a read may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: CostGuard['estimationOf'] | undefined;
 }
 
@@ -57,9 +57,7 @@ export class LiveReads {
     parts.feed.spare(parts.config.poolSize);
   }
 
-  /**
-   * Opens a stream of a read. Resolves to `undefined` where no body is sent. Rejects with a `DbrestFault`, or as the reads do.
-   */
+  /** Opens a stream of a read, or `undefined` if no body is sent. Rejects with a `DbrestFault`, or as reads do. */
   async open(x: Exchange, identity: Identity): Promise<LiveStream | undefined> {
     const { config, feed } = this.#parts;
     const headers = passedHeaders(x, config.liveHeaders ?? []);

@@ -102,8 +102,8 @@ const JSON_PATH = /->[^]*$/;
 const NAMES = /"(?:[^"\\]|\\.)*"|[^.]+/g;
 
 /**
- * The name of a column in a query. Names are quoted, so that they are no parameters of another kind, such as `order`. If the
- * table has no such column, the name may have a JSON path and, with `isBelow`, be that of a column of an embedded relation.
+ * The name of a column in a query. Names are quoted, so that they are not other parameters, such as `order`. If the
+ * table has no such column, the name may have a JSON path and, with `isBelow`, name a column of an embedded relation.
  */
 export function columnKey(column: string, isOwn: boolean, isBelow: boolean): string {
   if (isOwn) return quoted(column);

@@ -177,7 +177,7 @@ function updateRows(context: ToolContext): Tool {
   };
 }
 
-/** The parameters of an update by keys. The key is named, because a list of one object without it would change all rows. */
+/** The parameters of an update by keys. They name the key: a list of one object without it would change all rows. */
 function byKey(given: Arguments, now: ToolContext): readonly string[] {
   const { table } = tableIn(given, now);
   if (table.primaryKey.length === 0)

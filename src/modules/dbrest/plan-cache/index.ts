@@ -48,7 +48,7 @@ const UNFIT = 'unfit';
 
 /** Most memory that a worker uses for the plans of a database, half of it for queries; an estimate. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Size of a parsed query, and of a plan with its statements, as measured: a part of its own, and one for each character. */
+/** Size of a parsed query, and of a plan with its statements, as measured: a fixed part, and one for each character. */
 const ENTRY_BYTES = 4_096;
 const BYTES_PER_CHARACTER = 40;
 
@@ -187,7 +187,7 @@ function lineOf(header: string | undefined): string {
 /** Longer keys of a body are not worth the memory. */
 const LONGEST_KEYS = 2_048;
 
-/** The part of a content that a plan depends on: '' without a body, `undefined` if it is too large or depends on values. */
+/** The part of a content that a plan depends on: '' without a body, `undefined` if it is large or depends on values. */
 function contentShape(content: Content): string | undefined {
   switch (content.kind) {
     case 'none':

@@ -25,7 +25,7 @@ const CAN_LOOK_LIKE_MARK = /\0|%00/;
 /** The mark of a text, and the array literal with the mark of a list. */
 const MARKED = /^(?:\0text(\d+)|\{"\0list(\d+)"\})$/;
 
-/** The literal that a bound value stands for, by its index; `undefined` for any other value. Throws for a mark within a text. */
+/** The index of the literal that a bound value stands for, or `undefined`. Throws for a mark within a text. */
 function literalOf(value: string): number | undefined {
   if (!value.includes(MARK)) return undefined;
   const [, text, list] = MARKED.exec(value) ?? [];
@@ -62,7 +62,7 @@ export function liftLiterals(args: string): Lifted | undefined {
   return literals.length > MOST_LITERALS ? undefined : { template, literals };
 }
 
-/** A parameter with a mark in place of its literal, if it has one, which is added to `literals`. Throws a `DbrestFault`. */
+/** Replaces the literal of a parameter, if any, by a mark, and adds it to `literals`. Throws a `DbrestFault`. */
 function withoutLiteral(piece: string, literals: string[]): string {
   const equals = piece.indexOf('=');
   const name = piece.slice(0, Math.max(equals, 0));

@@ -54,7 +54,7 @@ export function tailOf(
   return { response, total, padded: !IN_ONE_ROW.has(shape) };
 }
 
-/** The additional columns of a read. Functions that it runs may set the response settings; they need a row to run for. */
+/** The additional columns of a read. Its functions may set the response settings; they need a row to run for. */
 export function tailOfRead(
   media: Media,
   shape: RowShape,

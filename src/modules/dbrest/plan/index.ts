@@ -85,7 +85,7 @@ interface Planning {
   readonly planOf: (request: Request, role: string) => Plan | Promise<Plan>;
   /** Plans a request against one version of the schema. Throws a `DbrestFault`. */
   readonly planIn: (known: Schema, request: Request, role: string) => Plan;
-  /** The methods that a resource supports; an unknown one does not cause the schema to be read again. Rejects as `planOf`. */
+  /** The methods that a resource supports. The schema is not read again for an unknown one. Rejects as `planOf`. */
   readonly methodsOf: (head: RequestHead, role: string) => Promise<readonly string[]>;
 }
 
@@ -192,7 +192,7 @@ function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Pro
 
 /** Two reads may have begun too early to contain a name: the one in progress, and the next one, which is joined. */
 const MOST_READS = 3;
-/** Codes of unknown columns, types, relationships, functions and tables, which may have been made since the last read. */
+/** Codes of unknown columns, types, relationships, functions and tables, which may be newer than the last read. */
 const MISSES: ReadonlySet<string> = new Set(['42703', '42704', 'PGRST200', 'PGRST202', 'PGRST205']);
 
 /** Plans against newer schemas, until one has been read since this call. */

@@ -122,7 +122,7 @@ interface MemberScope {
   readonly context: Context;
 }
 
-/** Returns whether a member is that of a relation and has no row: it is null, or `columns` names it and no row has it. */
+/** Returns whether a member of a relation has no row: it is null, or `columns` names it and no row has it. */
 export function isEmptyMember(key: string, { members, table, context }: MemberScope): boolean {
   if (table.columns.has(key) || members.rows.has(key) || members.values.has(key)) return false;
   return isRelation(embedOf(key), table, context);

@@ -111,7 +111,7 @@ function indexOfAggregate({ column }: Field, outputs: readonly Output[]): number
 
 type RelatedKey = Extract<Sort, { readonly kind: 'related' | 'aggregation' }>;
 
-/** A key of an embed: a field of a to-one embed, an aggregate of a to-many one, or a key of an embed below a to-one embed. */
+/** A key of an embed: a field of a to-one embed, an aggregate of a to-many one, or a key below a to-one embed. */
 function relatedKey(
   key: OrderKey,
   { table, embeds }: Pick<SortScope, 'table' | 'embeds'>,

@@ -184,7 +184,7 @@ function planShown({ select, order, embedded }: ReadQuery, table: Table, context
   return planRows(request, table, { ...context, maxRows: undefined, isDerived: true });
 }
 
-/** An update of the rows that the query finds. All get one row of values, or each the element of an array with its key. */
+/** An update of the rows that the query finds. All get one row of values, or each gets the element with its key. */
 export interface UpdatePlan extends WrittenColumns {
   readonly kind: 'update';
   readonly table: Table;
@@ -207,7 +207,7 @@ export interface TouchedRows {
   readonly key?: readonly string[];
 }
 
-/** Plans a PATCH. Its body is one row of values for all rows, or an array whose elements have keys. Throws a `DbrestFault`. */
+/** Plans a PATCH. Its body is one row of values for all rows, or an array with keys. Throws a `DbrestFault`. */
 function planUpdate(source: WriteSource, table: Table, context: Context): UpdatePlan {
   const rows = touchedRows(source.query.rows, table, context);
   const all = writtenColumns(source, table, context);

@@ -64,7 +64,7 @@ export type CallInput =
       readonly keys?: readonly string[];
       /** The first object that differs. */
       readonly differs?: OtherElement;
-      /** The format of the original body. The members of rows from CSV are numbered (`1`, `2` …) in the order of `keys`. */
+      /** The format of the original body. Members of rows from CSV are numbered (`1`, `2` …) in the order of `keys`. */
       readonly from: 'json' | 'form' | 'csv';
     }
   /** A body that can only be passed as a single argument. */

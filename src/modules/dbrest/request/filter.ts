@@ -66,7 +66,7 @@ function isOperator(name: string): boolean {
 type ValueEnd = 'input' | 'tree';
 
 const MOST_VALUES = 5_000;
-/** About the length of a URL. A QUERY has room for 256 KB, and PostgreSQL takes seconds for a pattern of that length. */
+/** About the length of a URL. A QUERY has room for 256 KB, but PostgreSQL takes seconds for such a long pattern. */
 const LONGEST_PATTERN = 8_192;
 const PATTERN_OPERATORS: ReadonlySet<string> = new Set(['like', 'ilike', 'match', 'imatch']);
 const UNTIL_DELIMITER = /[^,)]*/y;

@@ -22,9 +22,7 @@ const MOST_FIELDS = 1_600;
 /** A name of 63 bytes, each of them percent-encoded. */
 const LONGEST_NAME_BYTES = 63 * 3;
 
-/**
- * Reads an `application/x-www-form-urlencoded` body. Invalid UTF-8 is passed on; the database rejects it. Throws PGRST102.
- */
+/** Reads an `application/x-www-form-urlencoded` body. The database rejects invalid UTF-8. Throws PGRST102. */
 export async function readForm(bytes: Buffer, turn: Turn): Promise<FormRow> {
   const scan = new FormScan(bytes);
   while (!scan.advance(PIECE_BYTES)) await turn();

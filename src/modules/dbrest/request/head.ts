@@ -164,7 +164,7 @@ export function chooseSchema(profile: string | undefined, exposed: readonly stri
 /** The requested range of rows; without a limit it has no end. */
 export type RowRange = Pick<ReadQuery, 'offset' | 'limit'>;
 
-/** The intersection of the ranges of the query, the `Range` header and `dbrest_max_rows`. Throws PGRST100 and PGRST103. */
+/** Intersects the ranges of the query, the `Range` header and `dbrest_max_rows`. Throws PGRST100 and PGRST103. */
 export function rowRange(query: RowRange, header: string | undefined, maxRows: number | undefined): RowRange {
   const { first, end } = header === undefined ? { first: 0, end: Infinity } : parseRange(header);
   const offset = Math.max(first, query.offset);
@@ -239,7 +239,7 @@ export function mcpPath(
   return mcp === 'off' || kind !== 'prefix' ? undefined : `${path.replace(/\/$/, '')}/mcp`;
 }
 
-/** The path between a location and the name of a function: `/` if all its paths are functions, `undefined` without any. */
+/** The path between a location and the name of a function: `/` if all paths are functions, `undefined` without any. */
 export function functionPath(
   { path }: Pick<LocationFacts, 'path'>,
   rpc: DbrestConfig['rpc'],
@@ -291,7 +291,7 @@ interface DocumentType {
   readonly version?: string;
 }
 
-/** The media type of the description: `application/openapi+json` unless another one is preferred; JSON as in PostgREST. */
+/** The media type of the description: `application/openapi+json` unless another is preferred. JSON as in PostgREST. */
 function documentType(accept = '*/*', { accepted }: RequestHead): DocumentType {
   if (accept === '*/*' || accept === '') return { type: OPENAPI };
   for (const { text, media } of accepted) {

@@ -203,7 +203,7 @@ function readRange(piece: string): MediaRange | undefined {
   };
 }
 
-/** The type that a media handler may replace: for an execution plan the explained one; an array may be named like JSON. */
+/** The type that a media handler may replace; for an execution plan the explained one. An array may be named JSON. */
 function ownType(name: string, media: Media | undefined): string | undefined {
   const explains = media?.plan?.media;
   if (explains) return ownType(explains.name.split(';', 1)[0] as string, explains);

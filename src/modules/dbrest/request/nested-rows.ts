@@ -53,7 +53,7 @@ class MemberDraft {
   }
 }
 
-/** Finds the objects below the rows of a body, which is valid JSON: an object, or an array of objects. `undefined` is a pause. */
+/** Finds the objects below the rows of a body: valid JSON, an object or an array of objects. `undefined` is a pause. */
 export function* nestedMembers(json: Buffer): Generator<undefined, NestedMembers> {
   const root = new MemberDraft();
   yield* addValue(root, json, { depth: 0, kept: { left: MOST_KEPT } });

@@ -123,7 +123,7 @@ export const FIELD_NAME = 'field name (* or [a..z0..9_$])';
 export const DELIMITER = 'delimiter (.)';
 
 const MOST_STEPS = 100;
-/** A key of a JSON path that does not begin with a quote. A single dash within it is part of it unless it begins `->`. */
+/** A key of a JSON path that does not begin with a quote. A single dash in it is part of it unless it begins `->`. */
 const PLAIN_KEY = /[^(\-:.,>)"][^(\-:.,>)]*(?:-(?!>)[^(\-:.,>)]+)*/y;
 const INDEX = /-?\d{1,9}(?=->|::|[.,)]|$)/y;
 /** A dash that begins no index. */

@@ -38,7 +38,7 @@ const MOST_MODIFIERS: ReadonlyMap<string, number> = new Map([
   ['decimal', 2],
 ]);
 
-/** Parses `text`, `double precision`, `numeric(10,2)`, `"my type"`, `schema.type` or `int[]`. Throws a `DbrestFault`. */
+/** Parses `text`, `double precision`, `numeric(10,2)`, `"my type"`, `s.type` or `int[]`. Throws a `DbrestFault`. */
 function parseTypeName(scanner: Scanner): TypeName {
   const first = scanner.identifier('type name');
   const isQualified = !scanner.matches(AGGREGATE) && scanner.take('.');
@@ -95,7 +95,7 @@ const MOST_ITEMS = 500;
 const DEEPEST = 10;
 const ITEM = `"...", ${FIELD_NAME} or "*"`;
 
-/** Parses `select=id,alias:name,amount::text,*,orders(*)`; an empty text selects all columns. Throws a `DbrestFault`. */
+/** Parses `id,alias:name,amount::text,*,orders(*)`; an empty text selects all columns. Throws a `DbrestFault`. */
 export function parseSelect(text: string): SelectItem[] {
   return new SelectParser(text).parse();
 }

@@ -201,7 +201,7 @@ function writeHeaders(
   ];
 }
 
-/** The URL of a row: the table as the client named it, filtered by its key. In a view over a join a part may be null. */
+/** The URL of a row: the table as the client named it, filtered by its key. In a view of a join a part may be null. */
 function locationOf({ request: { requestUri } }: Exchange, key: readonly string[], values: Row): string {
   const pairs = key.map((name, i) => {
     const value = values[i] ?? null;

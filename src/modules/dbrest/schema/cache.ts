@@ -40,7 +40,7 @@ export class SchemaCache {
   #looking: Promise<string> | undefined;
   #lookingNext: Promise<string> | undefined;
 
-  /** `fresh`: a load that began before this call is not acceptable. `replaced`: called when a schema has a successor. */
+  /** `fresh`: a load that began before this call does not count. `replaced`: called when a schema has a successor. */
   constructor(
     read: (fresh: boolean) => Promise<Schema>,
     replaced: (change: SchemaChange) => void = () => undefined,

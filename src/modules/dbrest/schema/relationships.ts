@@ -168,7 +168,7 @@ function junctionRelationships(
   return relationships;
 }
 
-/** Hints for self-relationships name a foreign key, which a table and a view of it have in common; the table is used then. */
+/** Hints for self-relationships name a foreign key. If a table and a view of it have the key, the table is used. */
 function isShadowed(view: Table, { showing }: RelationshipIndex): boolean {
   if (!view.isView) return false;
   return (view.bases ?? []).some(({ base }) => showing.get(base)?.some(({ table }) => !table.isView));

@@ -3,9 +3,7 @@ import type { Access, Namespace, TypeShape } from './discovery.ts';
 /** A column of a table, view or result. */
 export interface Column {
   readonly name: string;
-  /**
-   * As printed by `format_type`, with the schema of user-defined types: `integer`, `character varying(20)`, `public.mood`.
-   */
+  /** As printed by `format_type`, with the schema of user-defined types: `integer`, `numeric(3,1)`, `public.mood`. */
   readonly type: string;
   readonly comment?: string;
   /** The default value, as SQL that does not depend on the search path. */
@@ -56,7 +54,7 @@ export interface BaseColumns {
 /** A table, view, materialized view, foreign or partitioned table. */
 export interface Table extends TableName {
   readonly columns: ReadonlyMap<string, Column>;
-  /** In key order; empty without a primary key. For a view: the keys of its base tables of which it selects all columns. */
+  /** In key order; empty without a primary key. For a view: those keys of its base tables that it selects whole. */
   readonly primaryKey: readonly string[];
   /** Columns of each unique constraint. */
   readonly uniques?: readonly (readonly string[])[];
@@ -163,9 +161,7 @@ export interface StoredFunction extends TableName {
   readonly volatility: 'volatile' | 'stable' | 'immutable';
   /** The media type of its result: the name of the returned domain. A set has none. */
   readonly mediaType?: string;
-  /**
-   * Its own `statement_timeout`, 0 for none. gw applies it, because a setting of the function would take effect too late.
-   */
+  /** Its own `statement_timeout`, 0 for none. gw applies it: a setting of the function takes effect too late. */
   readonly timeoutMs?: number;
   /** Its own `default_transaction_isolation`, for the same reason. */
   readonly isolation?: Isolation;
@@ -273,7 +269,7 @@ union all
 
 const QUALIFIED = /^("(?:[^"]|"")+"|[^".]+)\.("(?:[^"]|"")+"|[^".]+)$/;
 
-/** The schema and name of a user-defined type printed by `format_type`; `undefined` for a type of PostgreSQL or an array. */
+/** The schema and name of a user-defined type printed by `format_type`; `undefined` for a built-in type or an array. */
 export function qualifiedName(type: string): TableName | undefined {
   const [schema, name] = QUALIFIED.exec(type)?.slice(1).map(unquoted) ?? [];
   return schema === undefined || name === undefined ? undefined : { schema, name };

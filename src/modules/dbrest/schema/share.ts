@@ -41,9 +41,7 @@ export interface Reading {
 /** A message between workers. Without a catalogue the read failed; 'vacant' means that no worker listens any more. */
 type ShareMessage = Reading | (Omit<Reading, 'catalogue'> & { readonly catalogue?: never }) | 'vacant';
 
-/**
- * Shares the catalogue of one database between the workers of a process: one of them reads it and sends it to the others.
- */
+/** Shares the catalogue of one database between the workers of a process: one reads it and sends it to the others. */
 export class CatalogueShare {
   readonly #channel: BroadcastChannel;
   readonly #state: Int32Array;

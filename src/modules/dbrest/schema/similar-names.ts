@@ -20,7 +20,7 @@ export function similarTable(
   );
 }
 
-/** The candidate that is most similar to a name, if its similarity (0 to 1) is at least `least`; the first of equals. */
+/** The candidate most similar to a name, if its similarity (0 to 1) is at least `least`; the first of equal ones. */
 export function mostSimilar(name: string, candidates: readonly string[], least: number): string | undefined {
   let best: string | undefined;
   let bestSimilarity = least;
@@ -58,8 +58,8 @@ function distanceOf(a: ArrayLike<string>, b: ArrayLike<string>): number {
 const MOST_DISTANCE = 3;
 
 /**
- * The columns that PostgreSQL would suggest instead of a name: the nearest one, two that are equally near, or none if there are
- * more of those (its `parse_relation.c`, updateFuzzyAttrMatch). Only columns that the rights show; without rights all of them.
+ * The columns that PostgreSQL would suggest instead of a name: the nearest one, two that are equally near, or none if
+ * there are more (`parse_relation.c`, updateFuzzyAttrMatch). Only columns that the rights show; without rights all.
  */
 export function similarColumns(name: string, table: Table, rights: Rights | undefined): readonly string[] {
   const letters = Array.from(name);

@@ -39,7 +39,7 @@ export class ConnectionLost extends Error {
 
 /** A batch that shared its session had no effect, and should run again in a session of its own. */
 export class Displaced extends Error {
-  /** It took longer or returned more than such a batch may; otherwise it was hit by the cancel request for another one. */
+  /** It took longer or returned more than such a batch may; otherwise the cancel request for another one hit it. */
   readonly isCostly: boolean;
 
   constructor(isCostly: boolean) {
@@ -343,8 +343,8 @@ export class Session {
   }
 
   /**
-   * Repeats a batch with newly parsed statements, if the server rejected a prepared statement because it was lost, or its result
-   * type or the types of its parameters may have changed. The failed batch had no effect, so this is safe for writes too.
+   * Repeats a batch with newly parsed statements, if the server rejected a prepared statement that was lost, or whose
+   * result or parameters may have other types now. The failed batch had no effect, so this is safe for writes, too.
    */
   #repeats(running: Running): boolean {
     const { batch, isRepeated, cancelling } = running;

@@ -18,7 +18,7 @@ export interface VersionedResources extends DbrestResources {
   readonly versions?: ConfigVersions | undefined;
 }
 
-/** `dbrest_config on`: each request is served by the location as compiled for the newest version of its configuration. */
+/** `dbrest_config on`: each request is served by the location compiled for the newest version of its configuration. */
 export function compileVersioned(
   config: DbrestConfig,
   { versions, offerTrials, ...resources }: VersionedResources & { readonly versions: ConfigVersions },
@@ -215,7 +215,7 @@ export class ConfigVersions {
 /** Longer messages repeat a value. */
 const LONGEST_LINE = 500;
 
-/** Writes findings to the log: each one once, as long as its setting stays as it is, for all locations of a database. */
+/** Writes findings to the log: each one once while its setting is unchanged, for all locations of a database. */
 export class ToldFindings {
   readonly #log: ErrorLog;
   readonly #database: string;

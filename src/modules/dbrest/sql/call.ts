@@ -121,9 +121,7 @@ function wholeSql({ name, type }: Argument, base: string | undefined, value: str
   return name === '' ? typed : `${quoteIdentifier(name)} := ${typed}`;
 }
 
-/**
- * `character` without a length means one character in a cast, but any length as the type of an argument; `bit` likewise.
- */
+/** `character` without a length means one character in a cast, but any length in an argument; `bit` likewise. */
 function unbounded(type: string): string {
   return type.replace(/^(character|bit)(?=$|\[)/, '$1 varying');
 }

@@ -16,8 +16,8 @@ interface Estimate {
 }
 
 /**
- * The estimate of a request's main statement and of its counts; `undefined` if none of them reads or writes rows. The values of
- * the request are bound as they are for the statements themselves, so that the planner sees what it would see then.
+ * The estimate of a request's main statement and of its counts; `undefined` if none of them reads or writes rows. The
+ * values of the request are bound as for the statements themselves, so that the planner sees the same.
  */
 export function estimateFor(
   plan: RunPlan,

@@ -23,7 +23,7 @@ export interface InsertParts {
 /** The setting that counts merged rows during the transaction. */
 const UPDATED = 'gw.updated';
 const UPDATES = `coalesce(nullif(pg_catalog.current_setting('${UPDATED}', true), ''), '0')`;
-/** Returns the number of rows that an upsert merged, and resets the count: another upsert may follow in the transaction. */
+/** Returns the number of rows that an upsert merged, and resets the count for another upsert in the transaction. */
 export const COUNT_UPDATES: Step = {
   statement: {
     text: `select n, pg_catalog.set_config('${UPDATED}', '', true) from (select ${UPDATES} as n offset 0) u`,

@@ -45,7 +45,7 @@ function asValue(embed: Embed, index: number, { join, grouped, compared }: Embed
   return isGroupedBy && isJson({ kind: 'spread', embed, index, name: '' }) ? `${shown}::jsonb` : shown;
 }
 
-/** Returns whether an output is JSON built from rows. To be grouped by, it is cast to jsonb, which has an equality operator. */
+/** Returns whether an output is JSON built from rows. Groups need it as jsonb, which has an equality operator. */
 function isJson(output: Output | undefined): boolean {
   if (output?.kind !== 'spread') return output?.kind === 'embed';
   return !output.embed.single || isJson(output.embed.node.outputs[output.index]);
@@ -185,9 +185,9 @@ function nameEmbeds(
 }
 
 /**
- * Returns whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for pages of
- * rows (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A to-one view is
- * joined, because a view has no index of its own, and may give several rows; a function is bounded to one.
+ * Returns whether an embed is a correlated subquery, evaluated for the final rows only. That is faster than a join for
+ * pages of rows (measured: 20 rows in two thirds of the time, the first 20 of 200,000 sorted rows in a seventh). A
+ * to-one view is joined: it has no index of its own, and may give several rows. A function is bounded to one.
  */
 function isLookedUp({ single, spread, by }: Embed): boolean {
   return !spread && (!single || !('pairs' in by) || !by.target.isView);

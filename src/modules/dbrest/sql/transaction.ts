@@ -264,7 +264,7 @@ export interface SharedView {
   readonly uri: string;
 }
 
-/** Compiles the settings statement of a location. Everything that depends only on the configuration is computed once. */
+/** Compiles the settings statement of a location. All that only depends on the configuration is computed once. */
 function compileSettings(
   { schemas, extraSearchPath, timeoutMs: usualTimeoutMs, settings = [] }: DbrestConfig,
   requestId?: (x: Exchange) => string | undefined,

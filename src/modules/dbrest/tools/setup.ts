@@ -232,9 +232,7 @@ export async function setupStatus(
   });
 }
 
-/**
- * Sets a database up in one transaction and returns the requirements before and after. Rejects with a message of one line.
- */
+/** Sets a database up in one transaction; returns requirements before and after. Rejects with a one-line message. */
 export async function applySetup(
   dsn: string,
   options: SetupOptions,

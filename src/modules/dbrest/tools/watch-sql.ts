@@ -29,8 +29,8 @@ export function tableOf(text: string, usualSchema: string): WatchedTable | undef
 }
 
 /**
- * The function that the triggers run for each row: triggers of a statement do not see rows written to a partition. A payload is
- * `{"table":…,"op":…,"key":…}`; without a key it stands for all rows. The function must not depend on rights of the writer.
+ * The function that triggers run for each row: those of a statement do not see rows written to a partition. A payload
+ * is `{"table":…,"op":…,"key":…}`; without a key it stands for all rows. It must not depend on the writer's rights.
  */
 const TELL_SQL = `create schema if not exists gw;
 create or replace function gw.tell_change() returns trigger language plpgsql set search_path to '' as $gw$

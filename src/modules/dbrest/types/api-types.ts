@@ -84,7 +84,7 @@ export interface TypedFunction {
     readonly isOptional: boolean;
   }[];
   readonly returns: TypedResult;
-  /** Present if it returns rows of a table, view or composite type (`to`); `from`: the table whose row it takes, or `*`. */
+  /** Present if it returns rows of a table, view or composite type (`to`). `from`: that of its argument, or `*`. */
   readonly rows?: {
     readonly from: string;
     readonly to: string;

@@ -128,7 +128,7 @@ function computedFields(table: Table, scope: TypeScope): TypedField[] {
     .map(({ name, type }) => ({ name, type: valueType(type, scope), isNullable: true }));
 }
 
-/** True if the function takes the row of the table as an argument without a name, so that it cannot be called otherwise. */
+/** True if the function takes the row of the table as an argument without a name, so that only `select` can call it. */
 export function isUnnamed(
   { schema, name }: { readonly schema: string; readonly name: string },
   table: Table,

@@ -217,7 +217,7 @@ function withComma(value: Layout): Layout {
   return { kind: 'suffixed', of: value, suffix: ',' };
 }
 
-/** The types that shorten the use of `Database`, as applications import them; the first line names the default schema. */
+/** Types that shorten the use of `Database`, as applications import them; the first line names the default schema. */
 const SHORTHANDS = `type DefaultSchemaName = "public"
 
 type Schemas = Omit<Database, "__InternalSupabase">
