@@ -28,7 +28,7 @@ const ROLES = `
 /** Several times the size of a run's databases. */
 const PLENTY_BYTES = 8 * 2 ** 30;
 
-/** Memory if there is plenty of it: a database is hundreds of files, and creating files takes a third of its time on a disk. */
+/** Memory if there is plenty of it: on a disk, a third of the time goes into creating the files of a database. */
 function directoryForDatabases(): string {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');

@@ -115,9 +115,9 @@ async function laidOut(options: GatewayOptions): Promise<Gateway> {
 export type LoadGateway = (t: Owner, http: HttpConf, files?: GatewayOptions['files']) => Promise<Gateway>;
 
 /**
- * One gateway for the tests of a file, each with its own configuration: the first starts it, the others reload it, which
- * takes a tenth of the time. For tests of responses and logs; state that outlives a reload (zones by name, failed peers,
- * counters) is shared with the next test. Call it at the top level of the file.
+ * One gateway for the tests of a file, each with its own configuration: the first starts it, the others reload it,
+ * which takes a tenth of the time. For tests of responses and logs; state that outlives a reload (zones by name, failed
+ * peers, counters) is shared with the next test. Call it at the top level of the file.
  */
 export function oneGateway(options: GatewayOptions = {}): LoadGateway {
   const load = gatewayPerOptions();

@@ -9,8 +9,8 @@ import { obtainChromium, obtainPgbouncer, obtainRedis } from './programs.ts';
 import type { Services } from './services.ts';
 
 /**
- * Runs once, in vitest's main process: starts each service that tests share at its first use, and stops it after the last
- * test. A run of unit tests starts nothing.
+ * Runs once, in vitest's main process: starts each service that tests share at its first use, and stops it after the
+ * last test. A run of unit tests starts nothing.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = mkdtempSync(join(tmpdir(), 'gw-tests-'));

@@ -47,7 +47,7 @@ export async function connectRaw(port: number): Promise<RawConnection> {
   };
 }
 
-/** Sends the bytes, and returns those received until the server closed, or was silent for `idleMs` after its first byte. */
+/** Sends bytes, and returns those received until the server closed, or was silent for `idleMs` after its first byte. */
 export async function exchangeRaw(port: number, bytes: string | Uint8Array, idleMs = 300): Promise<string> {
   const connection = await connectRaw(port);
   connection.write(bytes);

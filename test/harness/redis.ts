@@ -33,7 +33,7 @@ export async function stopRedis(): Promise<void> {
   }
 }
 
-/** The test file's server; it stops when the file is done. Other arguments (`'--requirepass', 'x'`) give another server. */
+/** The test file's server; it stops after the file. Other arguments (`'--requirepass', 'x'`) give another server. */
 export function redis(...args: readonly string[]): Promise<TestRedis> {
   const key = args.join('\n');
   const server = servers.get(key) ?? open(args);

@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Logs in as the superuser (PostgreSQL, protocol: StartupMessage) and prints "in", "refused" or the error of connect(2). */
+/** Logs in as the superuser (protocol: StartupMessage) and prints "in", "refused" or the error of connect(2). */
 const LOGIN = `
   const socket = require('net').connect(process.argv[1]);
   const names = 'user\\0postgres\\0\\0';

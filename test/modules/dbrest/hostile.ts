@@ -89,8 +89,8 @@ export const HOSTILE = [
 ];
 
 /**
- * The texts for one of many parts of a request, by its number. The short tier sends a third of them to each part, and each of
- * them to every third part.
+ * The texts for one of many parts of a request, by its number. The short tier sends a third of them to each part, and
+ * each of them to every third part.
  */
 export function hostileFor(part: number): readonly string[] {
   return perTier({ short: HOSTILE.filter((_, index) => (index + part) % 3 === 0), long: HOSTILE });

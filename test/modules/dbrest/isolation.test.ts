@@ -5,7 +5,7 @@ import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
-/** `conflicting` fails as often as `times` says: what a session draws at random goes on after a rollback, so it can count. */
+/** `conflicting` fails `times` times. It counts by the random numbers of a session, which a rollback does not reset. */
 const FIXTURE = `
   create role careful;
   create role repeating;

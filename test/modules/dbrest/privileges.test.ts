@@ -10,7 +10,7 @@ let schema: Schema;
 const id = randomUUID().slice(0, 8);
 const role = (name: string): string => `${name}_${id}`;
 
-/** A chain of roles that one without inheritance breaks and, where the server has it, a membership without inheritance. */
+/** Roles in a chain, one of them without inheritance, and a membership without inheritance where the server has it. */
 beforeAll(async () => {
   const names = ['leaf', 'silent', 'middle', 'top', 'aside'].map(role);
   const [leaf, silent, middle, top, aside] = names;

@@ -20,7 +20,7 @@ async function comment(gw: Gateway): Promise<string | undefined> {
   return components.schemas.items.description;
 }
 
-/** Resolves when 16 responses in a row have the comment. Any worker may send a response, so all have the schema then. */
+/** Resolves when 16 responses in a row have the comment. Any worker may send one, so all have the schema then. */
 async function untilAllHave(gw: Gateway, expected: string): Promise<void> {
   await vi.waitFor(
     async () => {

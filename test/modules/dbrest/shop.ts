@@ -1,6 +1,6 @@
 /**
- * The tables of an ordinary application: clients with projects, projects with tasks, users with tasks (many-to-many), a tree,
- * a graph of users, two keys between the same tables, one-to-one, views, computed columns and relationships.
+ * The tables of an ordinary application: clients with projects, projects with tasks, users with tasks (many-to-many), a
+ * tree, a graph of users, two keys between the same tables, one-to-one, views, computed columns and relationships.
  */
 export const SHOP = `
   create table clients (id int primary key, name text not null, city text);

@@ -8,7 +8,7 @@ const encode = (part: unknown): string =>
     : Buffer.from(typeof part === 'string' ? part : JSON.stringify(part))
   ).toString('base64url');
 
-/** A token of these parts; a string or buffer is used as it is. Signed with HS256 unless the header says HS384 or HS512. */
+/** A token of these parts; a string or buffer is used as it is. Signed with HS256 unless the header says otherwise. */
 export function sign(
   payload: unknown,
   {

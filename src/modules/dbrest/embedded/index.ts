@@ -55,8 +55,8 @@ export interface GuardedServer {
 }
 
 /**
- * The guard process of the server. Its standard input is a pipe from gw. When the pipe closes, because of `stop` or because
- * gw has died, it sends SIGINT to the server, PostgreSQL's fast shutdown. `wait` notices if the server ends by itself.
+ * The guard process of the server. Its standard input is a pipe from gw. When the pipe closes, by `stop` or the death
+ * of gw, it sends SIGINT to the server, PostgreSQL's fast shutdown. `wait` notices if the server ends by itself.
  */
 const GUARD = `
   exec 3<&0 </dev/null

@@ -13,8 +13,8 @@ export interface Account {
 }
 
 /**
- * PostgreSQL refuses to run as root. Under root the account is the owner of an existing data directory, else the serving
- * account, else `postgres`, else `nobody`. Throws if none of them exists, or if the data may be those of a stranger.
+ * PostgreSQL refuses to run as root. Under root the account is the owner of an existing data directory, else the
+ * serving account, else `postgres`, else `nobody`. Throws if none exists, or if the data may be those of a stranger.
  */
 export async function chooseAccount(dataDir: string, servedBy?: Account): Promise<Account> {
   const owner = await stat(dataDir).catch(() => undefined);

@@ -189,7 +189,7 @@ interface Guard {
   readonly node: DirectiveNode;
 }
 
-/** The `limit_except` of a location, and the locations below its path but for the service's own, that refuse requests. */
+/** The `limit_except` of a location and the locations below its path that refuse requests, without the service's. */
 function guardsBeside(block: BlockView, servicePath: string): readonly Guard[] {
   const prefix = pathOf(block);
   const server = serverOf(block);

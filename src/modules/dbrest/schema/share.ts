@@ -6,9 +6,9 @@ import type { Catalogue } from './entries.ts';
 export interface ShareKey {
   readonly channel: string;
   /**
-   * Seven 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until when
-   * notifications are heard (milliseconds since the epoch, the lower 32 bits; 0: they are not), the number of announced
-   * changes of the schema, how often listening has begun, and whether the log says that a pooler is in between.
+   * Seven 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until
+   * when notifications are heard (milliseconds since the epoch, lower 32 bits; 0: not at all), the number of changes of
+   * the schema, how often listening has begun, and whether the log says that a pooler is in between.
    */
   readonly state: SharedArrayBuffer;
 }

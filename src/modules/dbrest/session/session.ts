@@ -168,8 +168,8 @@ export class Session {
   }
 
   /**
-   * True if another batch may be sent behind the others. Not through a pooler: one that takes the session away at the end
-   * of a transaction may do so between the messages of the next one, which would run without the role that they set.
+   * True if another batch may be sent behind the others. Not through a pooler: it may take the session away at the end
+   * of a transaction, between the messages of the next one, which would run without the role that they set.
    */
   get isOpen(): boolean {
     if (this.isPooled && this.#queue.length > 0) return false;

@@ -4,7 +4,7 @@ import { wholeFile } from '../../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
 import { ROWS, type WriteCase } from './cases.ts';
 
-/** A view over an outer join, whose rows have the keys of both tables, and one that shows only a part of the second key. */
+/** A view over an outer join, with the keys of both tables, and one with only a part of the second key. */
 const FIXTURE = `
   create table owners (id int primary key, name text);
   create table pets (owner_id int references owners, number int, name text, primary key (owner_id, number));

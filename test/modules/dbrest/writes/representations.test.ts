@@ -5,8 +5,8 @@ import { postgres } from '../../../harness/postgres.ts';
 import { error, ROWS, type WriteCase } from './cases.ts';
 
 /**
- * `code`: an integer that clients see, filter and write as `n-<number>`. `bare`: without a cast from JSON. `shouted`: one of
- * JSON itself, with a cast from JSON.
+ * `code`: an integer that clients see, filter and write as `n-<number>`. `bare`: without a cast from JSON. `shouted`:
+ * one of JSON itself, with a cast from JSON.
  */
 const FIXTURE = `
   create domain code as int;
