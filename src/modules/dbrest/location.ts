@@ -218,7 +218,7 @@ export function respondToError(
   error: unknown,
   { config, authenticated }: { config: DbrestConfig; authenticated: boolean },
 ): void {
-  // The client has closed the connection: there is no one to respond to.
+  // The client has closed the connection.
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;

@@ -84,7 +84,7 @@ function digest(values: readonly BoundValue[]): string {
   return hash('sha256', text, 'base64url');
 }
 
-/** A body can be large, so its digest stands for it. */
+/** The text of a value. A body can be large, so its digest is used instead. */
 function textOf(value: BoundValue): string | null {
   if (value === null || typeof value === 'string') return value;
   return hash('sha256', Buffer.concat([value].flat()), 'base64url');

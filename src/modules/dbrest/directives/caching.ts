@@ -11,7 +11,7 @@ export interface DbrestCacheConfig extends UpstreamCacheConfig {
   readonly cachePreRequest: boolean;
   /** Responses of stable and immutable functions are stored as well. */
   readonly cacheRpc: boolean;
-  /** Writes of other clients are announced (`NOTIFY gw_cache`); while nobody listens, nothing is stored or served. */
+  /** Writes of other clients are announced (`NOTIFY gw_cache`); while no worker listens, nothing is stored or served. */
   readonly cacheListen: boolean;
 }
 

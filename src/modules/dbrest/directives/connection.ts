@@ -70,7 +70,7 @@ function spanOf(list: readonly Word[], start: number, end: number): { word: Word
 
 /**
  * Refuses `@file`, for which PostgREST reads a file: here it would be taken for the value itself, and the name of a
- * file is no secret. `${file:…}` does what is meant. Returns whether it was refused.
+ * file is no secret. `${file:…}` reads a file. Returns whether it was refused.
  */
 export function namesFile({ value, secret, span }: Word, { directive, report }: ReadScope): boolean {
   if (!value.startsWith('@')) return false;

@@ -46,7 +46,7 @@ export interface RequestsConfig {
   readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
-  /** The database learns the id of each request. */
+  /** The id of each request is passed to the database. */
   readonly requestComment: boolean;
   /** An embed with an alias may be addressed by its target in filters, orders and limits. */
   readonly legacyTargetNames: boolean;

@@ -191,7 +191,7 @@ export function unreadableQuery(given: string | undefined, type: string): Dbrest
   });
 }
 
-/** DBREST115, 400: a POST stands for another method than the only one that it may stand for. */
+/** DBREST115, 400: a POST stands for a method for which it may not stand. */
 export function otherOverride(only: string): DbrestFault {
   return new DbrestFault({
     code: 'DBREST115',

@@ -159,7 +159,7 @@ function readDetail(json: string): Pick<FaultShape, 'status' | 'reason' | 'heade
   const value = parseJson(json);
   if (!isObject(value)) return undefined;
   const { status, status_text: reason, headers } = value;
-  // 1xx is no final status, and a status has three digits.
+  // 1xx is not a final status, and a status has three digits.
   const known = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
   if (!known || !isObject(headers) || !isOptionalText(reason)) return undefined;
   const pairs = Object.entries(headers);

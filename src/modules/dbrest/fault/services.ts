@@ -45,7 +45,7 @@ export function faultOfItem(fault: DbrestFault, item: number): DbrestFault {
 /** How soon a client may try again. */
 const RETRY: readonly string[] = ['Retry-After', '1'];
 
-/** DBREST120, 400: nothing tells the gateway of changes of a table. */
+/** DBREST120, 400: changes of a table are not announced to the gateway. */
 export function notWatched(table: string): DbrestFault {
   return new DbrestFault({
     code: 'DBREST120',

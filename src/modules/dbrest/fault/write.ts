@@ -166,7 +166,7 @@ export function conditionFailed(details: string): DbrestFault {
   });
 }
 
-/** DBREST103, 400: `If-Match` is no list of entity tags, or a very long one. */
+/** DBREST103, 400: `If-Match` is not a list of entity tags, or a very long one. */
 export function malformedIfMatch(): DbrestFault {
   return new DbrestFault({
     code: 'DBREST103',

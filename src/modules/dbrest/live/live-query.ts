@@ -106,7 +106,7 @@ export class LiveQuery implements Follower {
     void this.#run();
   }
 
-  /** Ends all streams, with an event that tells why. */
+  /** Ends all streams, with an event that gives the reason. */
   fail(fault: DbrestFault): void {
     for (const { reject } of this.#joining.splice(0)) reject(fault);
     const last = `event: failed\n${dataLines(fault.body('verbose'))}\n`;
@@ -251,7 +251,7 @@ export class LiveQuery implements Follower {
     for (const row of rows.values()) tell(this.#known.take(row));
     for (const key of gone) tell(this.#known.miss(key));
     this.#countKnown();
-    // The first rows are known to nobody else: clients get them as a snapshot.
+    // No client knows the first rows: they are sent as a snapshot.
     if (text === '' || !this.#hasBegun) return;
     // The id comes last: a client that has read only a part of a burst gets all of it again.
     const burst = `${text.slice(0, -1)}id: ${this.#parts.feed.epoch}-${generation}\n\n`;

@@ -71,7 +71,7 @@ export class KeptPlans {
     this.metrics = metrics;
   }
 
-  /** A number that tells the plans of a location from those of others, and from those of an earlier configuration. */
+  /** A number that separates the plans of a location from those of others and of earlier configurations. */
   nextLocation(): number {
     this.#locations += 1;
     return this.#locations;

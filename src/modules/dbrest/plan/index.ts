@@ -183,7 +183,7 @@ function withSchema<T>(schema: KnownSchema, plan: (known: Schema) => T): T | Pro
     try {
       return plan(known);
     } catch (error) {
-      return planAnew(schema, plan, { known, error });
+      return planAgain(schema, plan, { known, error });
     }
   };
   const current = schema.current();
@@ -196,7 +196,7 @@ const MOST_READS = 3;
 const MISSES: ReadonlySet<string> = new Set(['42703', '42704', 'PGRST200', 'PGRST202', 'PGRST205']);
 
 /** Plans against newer schemas, until one has been read since this call. */
-async function planAnew<T>(
+async function planAgain<T>(
   schema: KnownSchema,
   plan: (known: Schema) => T,
   failed: { readonly known: Schema; readonly error: unknown },

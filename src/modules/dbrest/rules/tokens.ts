@@ -46,7 +46,7 @@ const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([
   'test',
 ]);
 
-/** Texts that stand for a secret in templates. */
+/** Placeholders for a secret in templates. */
 const PLACEHOLDER =
   /change[-_ ]?(?:me|this|it)|replace[-_ ]?(?:me|this|it|with)|your[-_ ].*(?:secret|key|token)|at[-_ ]least[-_ ]\d+|placeholder/i;
 
