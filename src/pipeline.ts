@@ -10,13 +10,13 @@ import {
   compatOf,
   maskedFiles,
   refusalOf,
-  type Registry,
+  Registry,
   secretSpans,
   skippingAdvice,
 } from './config/index.ts';
 import type { ConfigText, CoreConfig, LoadFault, MasterScope, WorkerScope } from './contract/index.ts';
 import type { Account, ExplainQuery } from './tools/explain/index.ts';
-import { allDirectives, MODULES } from './modules/index.ts';
+import { MODULES } from './modules/index.ts';
 import { allLocations, type GatewayPlan, makePlan } from './plan/index.ts';
 import { beginReading } from './system/index.ts';
 import { VERSION } from './version.ts';
@@ -64,6 +64,13 @@ export interface Loaded {
 interface LoadOptions {
   /** Also reports directives without effect. */
   readonly advise?: boolean;
+}
+
+let registry: Registry | undefined;
+
+/** The directives of all modules. They never change, and each load needs them. */
+export function allDirectives(): Registry {
+  return (registry ??= new Registry(MODULES));
 }
 
 /** Turns text into a plan. Reads files, but opens no connection and starts no thread. */

@@ -1,4 +1,3 @@
-import { Registry } from '../config/index.ts';
 import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
@@ -120,10 +119,3 @@ export const MODULES: readonly AnyModule[] = [
   control,
   staticFiles,
 ];
-
-let registry: Registry | undefined;
-
-/** The directives of all modules. They never change, and each reload and each document of an editor needs them. */
-export function allDirectives(): Registry {
-  return (registry ??= new Registry(MODULES));
-}

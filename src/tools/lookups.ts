@@ -21,7 +21,7 @@ import {
   printTree,
   type LocalAddress,
 } from '../plan/index.ts';
-import { modules } from '../pipeline.ts';
+import { allDirectives, modules } from '../pipeline.ts';
 
 export { type dbrestTools, loadDbrestTools } from '../pipeline.ts';
 export type { VariableFacts } from '../contract/index.ts';
@@ -31,7 +31,7 @@ export type { VariableFacts } from '../contract/index.ts';
  * They are not a part of the pipeline.
  */
 
-const { allDirectives, endpointPath, eventsEndpoint, MODULES } = modules;
+const { endpointPath, eventsEndpoint, MODULES } = modules;
 type DbrestConfig = modules.DbrestConfig;
 type DynamicUpstreamsConfig = modules.DynamicUpstreamsConfig;
 type CachePurgeConfig = modules.CachePurgeConfig;
