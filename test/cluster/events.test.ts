@@ -25,7 +25,7 @@ let b: Gateway;
 
 beforeAll(async () => {
   store = await redis();
-  [a, b] = await startPair(file, { backend: store.url });
+  [a, b] = await startPair(file, { backend: store.url, fresh: true });
 });
 
 test('what one gateway publishes all have, once, with the time and the name of its publisher', async () => {

@@ -6,7 +6,7 @@ const STREAM = 'gw:{gw:ev:bus}';
 
 test('entries that are forged, repeated, or beyond limits are dropped and counted', async (t) => {
   const { url, client } = await redis('--databases', '6');
-  const [a, b] = await startPair(t, { backend: url });
+  const [a, b] = await startPair(t, { backend: url, fresh: true });
   await publishAll(a, ['genuine']);
   await expect.poll(() => payloadsOf(b)).toEqual(['genuine']);
   const [[, genuine]] = (await client.xrange(STREAM, '-', '+')) as [[string, string[]]];

@@ -41,7 +41,7 @@ export function nodeConf(spec: NodeSpec): string {
 }
 
 export function startNode(t: Owner, spec: NodeSpec): Promise<Gateway> {
-  return startGateway(t, nodeConf(spec), { workers: 2, ...spec });
+  return startGateway(t, nodeConf(spec), { workers: 2, fresh: false, ...spec });
 }
 
 /** Two gateways that have joined the cluster. */

@@ -65,7 +65,9 @@ for (const stopMs of STOPS_MS) {
     const store = await redis('--databases', '31');
     await store.client.flushall();
     const gateways = await Promise.all(
-      ['a', 'b', 'c'].map((id) => startNode(t, { id, backend: store.url, more: `buffer ${BUFFER_BYTES};` })),
+      ['a', 'b', 'c'].map((id) =>
+        startNode(t, { id, backend: store.url, more: `buffer ${BUFFER_BYTES};`, fresh: true }),
+      ),
     );
     await Promise.all(gateways.map(joined));
     const calmUntilMs = performance.now() + Math.min(stopMs, 5_000);

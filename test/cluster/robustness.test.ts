@@ -124,7 +124,7 @@ test('events that were published while a ring was not shared stay where they are
 
 test('many jumps of the counter are one gap, and push no event out of the ring', async (t) => {
   const { url, client } = await redis('--databases', '18');
-  const [a, b] = await startPair(t, { backend: url });
+  const [a, b] = await startPair(t, { backend: url, fresh: true });
   await publishAll(a, ['genuine']);
   await expect.poll(() => payloadsOf(b)).toEqual(['genuine']);
   const forged = client.multi();

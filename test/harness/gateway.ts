@@ -47,7 +47,7 @@ export interface GatewayOptions {
   readonly supervised?: boolean;
   /** `[alert]` and `[emerg]` lines and an unclean end are expected. */
   readonly expectAlerts?: boolean;
-  /** A process that no other test has used: for what a start does, and for what is counted from the start. */
+  /** A process that no other test has used: for what a start does, and for what is counted from there. The default looks at `http`. */
   readonly fresh?: boolean;
 }
 
@@ -69,7 +69,8 @@ export type HttpConf = string | ((dir: string, port: number) => string);
  * is reloaded, which takes a fifth of the time of a start; it stops when the test ends if no other can use it.
  */
 export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
-  const kind = COUNTS.test(String(http)) ? undefined : reusedKind(options);
+  const { fresh = COUNTS.test(String(http)) } = options;
+  const kind = fresh ? undefined : reusedKind(options);
   const idle = kind === undefined ? undefined : idleGateways.get(kind)?.pop();
   const gateway = idle ?? (await laidOut(options));
   t.onTestFailed?.(() => {
@@ -96,10 +97,9 @@ const idleGateways = new Map<string, Gateway[]>();
 
 /** `undefined` if no other test can use the gateway. */
 function reusedKind(options: GatewayOptions): string | undefined {
-  const { files: _, fresh, program, port, supervised, expectAlerts, ...kind } = options;
-  if (fresh || program || port || supervised || expectAlerts || /\buser\s/.test(kind.main ?? ''))
-    return undefined;
-  return JSON.stringify(kind);
+  const { workers = 1, main = '', env, args, nodeFlags, program, port, supervised, expectAlerts } = options;
+  if (program || port || supervised || expectAlerts || /\buser\s/.test(main)) return undefined;
+  return JSON.stringify({ workers, main, env, args, nodeFlags });
 }
 
 async function laidOut(options: GatewayOptions): Promise<Gateway> {
