@@ -64,11 +64,8 @@ for (const stopMs of STOPS_MS) {
   test(`a store that hangs for ${stopMs} ms fails no request, and all have all events soon afterwards`, async (t) => {
     const store = await redis('--databases', '31');
     await store.client.flushall();
-    const gateways = await Promise.all(
-      ['a', 'b', 'c'].map((id) =>
-        startNode(t, { id, backend: store.url, more: `buffer ${BUFFER_BYTES};`, fresh: true }),
-      ),
-    );
+    const spec = { backend: store.url, more: `buffer ${BUFFER_BYTES};`, fresh: true };
+    const gateways = await Promise.all(['a', 'b', 'c'].map((id) => startNode(t, { id, ...spec })));
     await Promise.all(gateways.map(joined));
     const calmUntilMs = performance.now() + Math.min(stopMs, 5_000);
     const calm = await load(gateways, () => performance.now() > calmUntilMs);
