@@ -73,7 +73,13 @@ export function allDirectives(): Registry {
   return (registry ??= new Registry(MODULES));
 }
 
-/** Turns text into a plan. Reads files, but opens no connection and starts no thread. */
+/*
+ * The stages, in order: `load` turns text into a plan, in the master; `prepare` opens what all workers share;
+ * `compile` turns the plan into handlers, in each worker. `review` and `explain` are for commands: they judge and follow
+ * what `load` has returned.
+ */
+
+/** Turns text into a plan, by a syntax tree and a typed configuration. Opens no connection and starts no thread. */
 export function load(source: ConfigSource, { advise = false }: LoadOptions = {}): Loaded {
   const { confFile, prefix, errorLog } = source;
   const report = new Report();
@@ -107,13 +113,13 @@ export function load(source: ConfigSource, { advise = false }: LoadOptions = {})
   return { plan: report.failed ? undefined : plan, report, tree, bound: config, advice };
 }
 
-/** It has to be known before the first file of the configuration is read. */
+/** Certificates and keys are read during the binding, which is too late to bind this directive. */
 function inheritsCertificates({ directives }: ConfigTree): boolean {
   const said = directives.find(({ name }) => name.value === 'ssl_object_cache_inheritable');
   return said?.args[0]?.value.toLowerCase() === 'on';
 }
 
-/** Of the texts of all files, as they are written: what they take from the environment does not count. */
+/** Returns a digest of the texts of all files, as they are written. Values from the environment do not change it. */
 function textDigest({ sources }: ConfigTree): string {
   const hash = createHash('sha256');
   for (const { text } of sources) hash.update(`${text.length} ${text}`);
@@ -139,7 +145,7 @@ function readTree(
 }
 
 /**
- * Returns how a start treats findings: from which severity on they refuse the configuration, and whether they are
+ * Returns how a start treats findings: the lowest severity that refuses the configuration, and whether findings are
  * logged.
  */
 export function checkPolicyOf({ bound }: Loaded): {

@@ -48,20 +48,22 @@ function rewriteFrom(steps: readonly Handler[], start: number, x: Exchange): voi
   return undefined;
 }
 
-/** Called when the rewrite phase begins, of the server and of each location. */
+/** Called at the beginning of the server's rewrite phase, and of each location's. */
 export function beginRewritePhase({ rewritePhase }: Exchange): void {
   if (rewritePhase) rewritePhase.isEnded = rewritePhase.hasReplacedUri = false;
 }
 
-/** Called before a location is searched. */
+/** Called before the location of a URI is looked up. */
 export function settleRewritePhase({ rewritePhase }: Exchange): void {
   if (rewritePhase) rewritePhase.relocates = rewritePhase.hasLeftLocation = false;
 }
 
-/** The phases that replace the location's own after the rewrite phase. */
+/** What an `if` block puts in place of the location's own phases after the rewrite phase. */
 export interface AfterRewrite {
+  /** The block has a content handler of its own. */
   readonly passes: boolean;
   readonly respond: Handler;
+  /** The module of the content handler. */
   readonly servedBy: string | undefined;
 }
 

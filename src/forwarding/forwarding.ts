@@ -58,6 +58,7 @@ export class Forwarding implements Caller {
   readonly #selection: Selection;
   readonly #facts: UpstreamFacts | undefined;
   readonly #startedMs: number;
+  /** Those that count: see `#outcomeOf`. */
   #tries = 0;
   #current: Try | undefined = undefined;
   #connection: Carrier | undefined = undefined;
@@ -149,6 +150,7 @@ export class Forwarding implements Caller {
     const outcome = this.#outcomeOf(fault);
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.#current && this.#current.status === 0) this.#current.status = status;
+    if (outcome !== 'failed') this.#tries--;
     const progress = this.#progress(fault.isUnprocessed, outcome !== 'failed');
     this.#settle(outcome);
     if (this.x.done) return this.#outgoing.keeper?.drop();

@@ -80,7 +80,7 @@ function compileSend<T extends Target>(location: ForwardingLocation<T>, build: F
   };
 }
 
-/** Compiles the sending for a location with a cache: a request may be sent for the cache, or not at all. */
+/** Compiles the sending for a location with a cache: the response may be stored, or a stored one may be served. */
 function compileCachedSend<T extends Target>(
   { config, provisioned, protocol }: ForwardingLocation<T>,
   rules: ForwardingRules,
@@ -94,7 +94,7 @@ function compileCachedSend<T extends Target>(
     { target, uri, upload },
     { keeper, isForCache, isUpdate, method },
   ) => {
-    // The client's variables describe the stored response.
+    // The request of an update has facts of its own: `$upstream_…` of the client describe the stored response.
     if (isUpdate) beginOwnRound(x, target);
     const asked = { target, uri, bodyBytes: upload?.bodyBytes ?? 0, method };
     const head = isForCache ? headForCache(x, asked) : headOf(x, asked);
@@ -114,8 +114,8 @@ function compileCachedSend<T extends Target>(
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Returns the body of `proxy_set_body`, or an empty one. The client's body is read nevertheless: the new body, the
- * headers and the log may contain `$request_body` (nginx).
+ * Returns the body of `proxy_set_body`, or an empty one. The client's body is read too, as in nginx: its variable
+ * `$request_body` can be used in the new body, in headers and in the log.
  */
 function compileOwnBody(body: (x: Exchange) => Buffer, build: ForwardingBuild): ReadUpload {
   const rules = spoolRules(build);
@@ -125,7 +125,7 @@ function compileOwnBody(body: (x: Exchange) => Buffer, build: ForwardingBuild): 
   };
 }
 
-/** Returns the body to send, if any. A promise of `undefined`: the request already has a response. */
+/** Returns the body to send. `undefined`: there is no body. A promise of `undefined`: the request has got a response. */
 function compileClientBody(
   config: ForwardingConfig,
   { takesUnknownLength }: { readonly takesUnknownLength: boolean },
@@ -135,7 +135,7 @@ function compileClientBody(
   const keptBytes = build.uses('request_body') ? rules.bodyBufferBytes : 0;
   return (x) => {
     if (x.request.contentLength === 0) return undefined;
-    // The body has been read already if this is a mirrored request or a retry in another location.
+    // It has been read for a mirrored request, and if another location has forwarded it before an `error_page`.
     const known = spooledBody(x.main);
     if (known) return uploadOf(known);
     const needsLength = !takesUnknownLength && x.request.contentLength < 0;

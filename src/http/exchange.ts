@@ -31,7 +31,7 @@ export type Handler = (x: Exchange) => void | Promise<void>;
 /** Decides whether to transform the body of a response. */
 export type BodyFilter = BodyFilterOf<Exchange>;
 
-/** Changes that header filters will make: the type of each of several ranges, and `Last-Modified` in seconds. */
+/** What header filters will make of a response with ranges: the type of each part, and `Last-Modified` in seconds. */
 export interface RangeRules {
   readonly typeOfParts?: ((x: Exchange, type: string) => string) | undefined;
   readonly modified?: ((x: Exchange) => number | undefined) | undefined;
@@ -96,7 +96,7 @@ interface ExchangeParts {
 export class Exchange implements StateHolder {
   rules: ResponseRules;
   readonly wire: Wire;
-  /** The request as received. It is replaced only when its body is refused: see `forgetBody`. */
+  /** The request as received. `forgetBody` replaces it by one without a body. */
   request: RequestFacts;
   readonly response: ResponseHead;
   /** The method that handlers see: GET after an `error_page` redirect, else the client's. */
@@ -172,7 +172,7 @@ export class Exchange implements StateHolder {
     this.#remote = remote;
   }
 
-  /** A request header by its lower-case name, if the build asked for it. Repeated headers are joined. */
+  /** A request header by its lower-case name, if a `Build.needHeader` named it. Repeated headers are joined. */
   header(name: string): string | undefined {
     return requestHeaderOf(this.request.headers, name);
   }
@@ -187,7 +187,7 @@ export class Exchange implements StateHolder {
     return this.#parent ? this.#parent.readBody(limitBytes) : takeBody(this, { limitBytes });
   }
 
-  /** Reads the request body in pieces, also during a response. Returns false where `readBody` returns `undefined`. */
+  /** Reads the request body in pieces, also during a response. Returns false if it was refused or ended early. */
   async readPieces(receive: PieceReceiver, limitBytes?: number): Promise<boolean> {
     if (this.request.contentLength === 0) return !this.done;
     if (this.#parent) return this.#parent.readPieces(receive, limitBytes);
@@ -244,7 +244,7 @@ export class Exchange implements StateHolder {
 
   /**
    * Begins a response whose body is written in pieces, with its length if it is known. Returns `undefined` if no body
-   * can be written: the request is a HEAD, whose head is sent, or the client has closed the connection.
+   * can be written: for a HEAD request, of which the head is sent, and if the client has closed the connection.
    */
   stream(status: number, contentType: string, lengthBytes = -1): ResponseStream | undefined {
     if (this.done) return undefined;
@@ -283,7 +283,7 @@ export class Exchange implements StateHolder {
     this.done = true;
     this.status = this.errorStatus === 0 ? status : this.errorStatus;
     this.response.decide(contentType);
-    // An error page has the status of the error and its reason phrase.
+    // The status line of an error page is that of the error.
     if (this.errorStatus !== 0) this.response.reason = undefined;
     if (this.failed) return;
     try {
@@ -339,7 +339,7 @@ export class Exchange implements StateHolder {
     return this.errorPagesEnded || this.failed ? undefined : this.rules.errorPages?.get(status);
   }
 
-  /** The promise is not awaited: handlers that the compile stage makes never reject. */
+  /** Does not wait for the handler: handlers that the compile stage makes never reject. */
   #serveErrorPage(status: number, handler: Handler): void {
     this.inErrorPage = true;
     this.setState(KEPT_TYPE, '');
@@ -348,7 +348,7 @@ export class Exchange implements StateHolder {
     void handler(this);
   }
 
-  /** Responds with a redirect. Escapes illegal characters. A location with a leading blank is not a path (nginx). */
+  /** Responds with a redirect. Escapes illegal characters. A location with a leading blank gets no host, as in nginx. */
   redirect(status: number, location: string): void {
     if (this.done) return;
     const mayRefresh = this.rules.msieRefresh && (status === 301 || status === 302);
@@ -362,7 +362,7 @@ export class Exchange implements StateHolder {
     this.end(status);
   }
 
-  /** Adds scheme, host and port to a path, as the location's redirects have them. Other targets are unchanged. */
+  /** Adds scheme, host and port to a path, by the location's rules (`absolute_redirect` …). Keeps other targets. */
   absolute(target: string): string {
     return redirectTarget(this, target, this.rules.redirects);
   }

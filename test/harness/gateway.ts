@@ -47,14 +47,15 @@ export interface GatewayOptions {
   readonly supervised?: boolean;
   /** `[alert]` and `[emerg]` lines and an unclean end are expected. */
   readonly expectAlerts?: boolean;
-  /** A process that no other test has used: for what a start does, and for what is counted from there. The default looks at `http`. */
+  /** Starts a process instead of reloading an idle one. Default: only if `http` shows counters. */
   readonly fresh?: boolean;
 }
 
 const WAIT_MS = 15_000;
-/** Then it stops: each process has to end cleanly at some time. */
+/** After so many tests a gateway stops, so that its clean end is checked as well. */
 const MOST_USES = 40;
-/** Shows what is counted from the start of the process. */
+const MOST_IDLE = 4;
+/** Directives that show counters, which begin with the process. */
 const COUNTS = /\b(control_\w+|stub_status|upstream_balancer_status)\b/;
 const KEPT_FILES: ReadonlySet<string> = new Set(['gw.conf', 'gw.pid', 'error.log', 'access.log']);
 const READY = /start worker processes/;
@@ -64,36 +65,42 @@ const RELOADED = /reload (done|refused)/;
 export type HttpConf = string | ((dir: string, port: number) => string);
 
 /**
- * Starts the built gateway on `http` and resolves when its workers listen. The test fails when the gateway died, did not end
- * cleanly, or left an `[alert]` or `[emerg]` line in its error log. A gateway that an earlier test of this process has left
- * is reloaded, which takes a fifth of the time of a start; it stops when the test ends if no other can use it.
+ * Starts the built gateway on `http` and resolves when its workers listen. If an earlier test of this process has left a
+ * gateway, that one is reloaded instead, twice: with an empty configuration in between. The test fails when the gateway
+ * died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
  */
 export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
   const { fresh = COUNTS.test(String(http)) } = options;
   const kind = fresh ? undefined : reusedKind(options);
-  const idle = kind === undefined ? undefined : idleGateways.get(kind)?.pop();
+  const known = idleGateways.findIndex((one) => one.kind === kind);
+  const idle = known < 0 ? undefined : idleGateways.splice(known, 1)[0]?.gateway;
   const gateway = idle ?? (await laidOut(options));
   t.onTestFailed?.(() => {
     gateway.spoil();
     console.error(`gateway in ${gateway.dir}:\n${gateway.output()}${gateway.errorLog()}`);
   });
   t.onTestFinished(async () => {
-    if (kind !== undefined && (await gateway.rest()))
-      return void idleGateways.set(kind, [...(idleGateways.get(kind) ?? []), gateway]);
-    try {
-      await gateway.stop();
-      gateway.assertHealthy();
-    } finally {
-      rmSync(gateway.dir, { recursive: true, force: true });
-    }
+    if (kind === undefined || !(await gateway.rest())) return endOf(gateway);
+    idleGateways.push({ kind, gateway });
+    const oldest = idleGateways.length > MOST_IDLE ? idleGateways.shift() : undefined;
+    if (oldest) await endOf(oldest.gateway);
   });
-  if (idle) await idle.load(http, options.files ?? {});
+  if (idle) await idle.replace(http, options.files ?? {});
   else await gateway.begin(http, options.files ?? {});
   return gateway;
 }
 
-/** Gateways that serve nothing until a test of this process needs one, by all that only a start decides. */
-const idleGateways = new Map<string, Gateway[]>();
+/** Gateways that no test uses at the moment, with the options that a reload cannot change; the oldest first. */
+const idleGateways: { readonly kind: string; readonly gateway: Gateway }[] = [];
+
+async function endOf(gateway: Gateway): Promise<void> {
+  try {
+    await gateway.stop();
+    gateway.assertHealthy();
+  } finally {
+    rmSync(gateway.dir, { recursive: true, force: true });
+  }
+}
 
 /** `undefined` if no other test can use the gateway. */
 function reusedKind(options: GatewayOptions): string | undefined {
@@ -111,7 +118,7 @@ async function laidOut(options: GatewayOptions): Promise<Gateway> {
   return new Gateway(dir, options.port ?? (await freePort()), options);
 }
 
-/** Loads `http`, and the files beside it, into the gateway of the file; the test fails as it does with one of its own. */
+/** Loads `http`, and the files beside it, into the gateway of the file. The test fails as with `startGateway`. */
 export type LoadGateway = (t: Owner, http: HttpConf, files?: GatewayOptions['files']) => Promise<Gateway>;
 
 /**
@@ -208,14 +215,23 @@ export class Gateway {
     return typeof http === 'string' ? http : http(this.dir, this.port);
   }
 
-  /** Reloads with other files and another configuration, on another port and with empty logs. */
+  /** As `replace`; then the logs are empty. */
   async load(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
+    await this.replace(http, files);
+    this.#emptyLogs();
+  }
+
+  /** Reloads with other files and another configuration, on another port. */
+  async replace(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
     this.lay(files);
     // A port keeps its engine, and being open on all addresses, until a restart.
     this.#port = await freePort();
     const verdict = await this.reload(this.confOf(http));
     if (verdict === 'refused')
       throw new Error(`the configuration is refused:\n${this.output()}${this.errorLog()}`);
+  }
+
+  #emptyLogs(): void {
     for (const log of ['error.log', 'access.log']) {
       if (existsSync(join(this.dir, log))) truncateSync(join(this.dir, log));
     }
@@ -235,8 +251,8 @@ export class Gateway {
   }
 
   /**
-   * Serves nothing any more, and its directory is as at the start. False if it cannot be as after a start: it has ended, got
-   * another signal than that of a reload, or does not take an empty configuration.
+   * Loads an empty configuration and clears the directory. Returns false if the gateway must not be used again: a test
+   * failed, it has ended, or it got another signal than that of a reload.
    */
   async rest(): Promise<boolean> {
     const isAsStarted = [...this.#signals].every((signal) => signal === 'SIGHUP');
@@ -246,6 +262,7 @@ export class Gateway {
     this.assertHealthy();
     for (const name of readdirSync(this.dir))
       if (!KEPT_FILES.has(name)) rmSync(join(this.dir, name), { recursive: true });
+    this.#emptyLogs();
     this.#outputBefore += this.output().length;
     return true;
   }
@@ -307,7 +324,7 @@ export class Gateway {
     return this.#waitFor('error.log', pattern, from);
   }
 
-  /** The access log is buffered per request end, so a test waits for its line. */
+  /** A line is written after the end of its request, so a test waits for it. */
   async waitForAccessLog(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#waitFor('access.log', pattern, 0);
   }

@@ -47,9 +47,9 @@ import {
 export interface Caller {
   readonly identity: Identity;
   readonly stopwatch?: Stopwatch | undefined;
-  /** Called with the plan before it runs. */
+  /** Awaited before the plan runs. */
   readonly planned?: ((plan: RunPlan) => Promise<void>) | undefined;
-  /** The request as the database sees it; present if other requests may get the same response. */
+  /** Present if other requests may get the same response. The database sees this request instead of the client's. */
   readonly shared?: SharedView | undefined;
 }
 
@@ -59,7 +59,7 @@ interface UnplannedRequest {
   readonly args: string;
   readonly parsed: ParsedHead;
   readonly content: Content;
-  /** Present if `parsed` has marks instead of literals. */
+  /** Present if `parsed` has placeholders in place of literals. */
   readonly shape: RequestShape | undefined;
 }
 
@@ -193,8 +193,8 @@ export function compilePreparation(
 }
 
 /**
- * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. Each one is a function from
- * one plain value to the next; none of them sends anything to the database.
+ * The steps from a request to its SQL, the same for reads, writes, calls and descriptions. None of them sends
+ * a statement of the request to the database.
  */
 export interface Steps extends ReturnType<typeof compilePlan> {
   /** Parses the path, the method and the headers. */
@@ -282,10 +282,7 @@ async function purging(
   }
 }
 
-/**
- * PostgreSQL has refused a statement, and rolled back all of the request, or the request was too costly to run. A
- * session that ends says FATAL instead.
- */
+/** True if PostgreSQL has refused a statement, or the request was too costly to run. Then nothing of it has happened. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof DbrestFault) return error.code === TOO_COSTLY;
   return isStatementError(error);
@@ -321,7 +318,7 @@ function sendStatements(
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 
-/** Stands in for a `statement_timeout` of 0, where only the server or the client ends a function. */
+/** Replaces a `statement_timeout` of 0 (no limit). */
 const LONGEST_MS = 86_400_000;
 
 function rulesOf(config: DbrestConfig, { timeoutMs }: Statements): DbrestConfig {
@@ -341,8 +338,8 @@ const MISSING_NAME: ReadonlySet<string> = new Set(['42703', '42P01', '3F000']);
 const MISSING_FORM: ReadonlySet<string> = new Set(['42883', '42804', '42P10', '428C9']);
 
 /**
- * Runs a request, and retries it when the server rejected a statement because the schema has changed. This is safe: a
- * batch is one transaction, and it failed before its main statement ran.
+ * Runs a request, and retries it when the server rejected a statement because the schema has changed. This is safe: all
+ * statements of a request are one transaction, and it failed before the main statement ran.
  */
 function retryOnSchemaChange(
   database: RestDatabase,
@@ -367,7 +364,7 @@ async function isOutdated(
   error: WireError,
 ): Promise<boolean> {
   const { code = '', severity, where, position } = error;
-  // With an old plan a function has run before its rows turned out to be different.
+  // "cached plan must not change result type" may come after a function has run.
   if (severity === undefined || where !== undefined || hasOldPlan(error)) return false;
   const isGone = MISSING_NAME.has(code) && position !== undefined;
   if (!isGone && !MISSING_FORM.has(code)) return false;

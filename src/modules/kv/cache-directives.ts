@@ -28,7 +28,7 @@ export const cacheDirectives = directivesFor<KvCacheConfig>()({
     args: readers.value,
     into: 'cacheKey',
     summary:
-      'What tells requests for the same keys apart. Default: the command, its keys and field, and the encoding.',
+      'Tells more requests apart than the cache does anyway: by the store, the command, its keys and field, and the encoding.',
     source: 'gw',
   },
   kv_cache_valid: {

@@ -77,20 +77,33 @@ export function compileCommand(
   { source, caching, changes }: CommandParts,
   build: Build,
 ): Handler {
+  const argsOf = compileArgs(config, build);
+  const execute = compileExecute(config, { source, caching, changes }, build);
+  const { body } = COMMANDS[config.command];
+
+  return (x) => {
+    const args = argsOf(x);
+    if (args === undefined) return undefined;
+    if (!body) return execute(x, args);
+    return readBody(x, args, config).then((all) => (all ? execute(x, all) : undefined));
+  };
+}
+
+/** Compiles what a request gives to the command, except its body. `undefined`: an error has been sent. */
+export function compileArgs(config: KvConfig, build: Build): (x: Exchange) => readonly Bytes[] | undefined {
   const row = COMMANDS[config.command];
   const allow = row.methods.join(', ');
   const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
-  const execute = compileExecute(config, { source, caching, changes }, build);
-
   return (x) => {
     if (!row.methods.includes(x.method)) {
       x.response.setHeader('Allow', allow);
-      return sendError(x, 'method_not_allowed');
+      sendError(x, 'method_not_allowed');
+      return undefined;
     }
     const args = readArgs(x, row, readKey);
-    if (typeof args === 'string') return sendError(x, args);
-    if (!row.body) return execute(x, args);
-    return readBody(x, args, config).then((all) => (all ? execute(x, all) : undefined));
+    if (typeof args !== 'string') return args;
+    sendError(x, args);
+    return undefined;
   };
 }
 
@@ -104,11 +117,7 @@ export function refuseHost(x: Exchange, error: unknown): void {
 type Execute = (x: Exchange, args: readonly Bytes[]) => void | Promise<void>;
 
 /** Returns key, field or keys in the order of the command, or the error code if one is missing. */
-export function readArgs(
-  x: Exchange,
-  row: CommandRow,
-  readKey: (x: Exchange) => string,
-): Bytes[] | ErrorCode {
+function readArgs(x: Exchange, row: CommandRow, readKey: (x: Exchange) => string): Bytes[] | ErrorCode {
   const args: Bytes[] = [];
   if (row.takesKey) {
     const key = readKey(x);

@@ -33,7 +33,7 @@ import { addressLabel, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './response.ts';
 import { COMMANDS, type Store } from './commands.ts';
 import { directives, type KvConfig } from './directives.ts';
-import { compileCommand, readArgs, refuseHost } from './handler.ts';
+import { compileArgs, compileCommand, refuseHost } from './handler.ts';
 import { probeStore } from './probe.ts';
 import { variables } from './outcome.ts';
 import { compileSource, provisionStore, type StoreOrStores, VERSIONS_KEY } from './sources.ts';
@@ -66,20 +66,12 @@ const explanation: ModuleExplanation<KvConfig, Provisioned> = {
 
 function tellCommand(config: KvConfig, store: ClosedStore, build: Build): Explainer {
   const row = COMMANDS[config.command];
-  const readKey = config.key ? build.value(config.key) : (x: Exchange) => x.uri.slice(1);
+  const argsOf = compileArgs(config, build);
   const addressOf = compileAddress(config, store, build);
   const cached = isCached(config) ? build.value(config.cache) : undefined;
   return (x): ExplainedAction | undefined => {
-    if (!row.methods.includes(x.method)) {
-      x.response.setHeader('Allow', row.methods.join(', '));
-      sendError(x, 'method_not_allowed');
-      return undefined;
-    }
-    const args = readArgs(x, row, readKey);
-    if (typeof args === 'string') {
-      sendError(x, args);
-      return undefined;
-    }
+    const args = argsOf(x);
+    if (args === undefined) return undefined;
     const address = addressOf(x);
     if (address === undefined) return undefined;
     const words = [config.command.toUpperCase(), ...args.map((arg) => JSON.stringify(arg.toString()))];

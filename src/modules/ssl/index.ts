@@ -116,7 +116,10 @@ export const ssl = moduleFor<SslConfig>()({
       report.on('ocsp', 'is incompatible with "ssl_verify_client optional_no_ca"');
   },
 
-  /** Prepares the ticket key: a ticket of one worker is valid in all of them, and after a reload. */
+  /**
+   * Prepares the secret of ticket keys: a ticket of one worker is valid in all of them, and after a reload. The keys that
+   * are made of it change in `src/worker/transport/node/tls-servers.ts`.
+   */
   prepare(_, master) {
     const open = (): string => randomBytes(TICKET_KEY_BYTES).toString('base64');
     master.provide(

@@ -32,9 +32,9 @@ async function state(gw: Gateway, path: string): Promise<string> {
 async function serve(
   t: TestContext,
   store: string,
-  { more = '', isFresh = false, ...options }: GatewayOptions & { more?: string; isFresh?: boolean } = {},
+  { more = '', ...options }: GatewayOptions & { more?: string } = {},
 ): Promise<Gateway> {
-  const gw = await (isFresh ? startGateway : load)(t, conf(store, more), options);
+  const gw = await (options.fresh ? startGateway : load)(t, conf(store, more), options);
   // Nothing is stored before changes are received.
   await expect.poll(() => state(gw, '/exists/nothing')).toContain('HIT');
   return gw;
@@ -82,6 +82,21 @@ test('the variables of a command have values unless its reply comes from the cac
   await write(gw, '/set/seen', 'v');
   expect((await gw.fetch('/get/seen')).headers.get('x-value')).toBe('v 1');
   expect((await gw.fetch('/get/seen')).headers.get('x-value')?.trim() ?? '').toBe('');
+});
+
+test('a cache key of the configuration tells more requests apart, and never makes two the same', async (t) => {
+  const { host, port } = await redis();
+  const gw = await serve(t, `${host}:${port}`, { more: 'kv_cache_key "$http_x_part";' });
+  for (const key of ['part-a', 'part-b']) await write(gw, `/set/${key}`, key);
+  const part = async (path: string, name: string): Promise<string> => {
+    const { headers, body } = await gw.fetch(path, { headers: { 'x-part': name } });
+    return `${headers.get('x-cache') ?? ''} ${body}`;
+  };
+  expect(await part('/get/part-a', '1')).toBe('MISS {"value":"part-a"}');
+  expect(await part('/get/part-a', '1')).toBe('HIT {"value":"part-a"}');
+  expect(await part('/get/part-a', '2')).toBe('MISS {"value":"part-a"}');
+  expect(await part('/get/part-b', '1')).toBe('MISS {"value":"part-b"}');
+  expect(await part('/strlen/part-a', '1')).toBe('MISS {"value":6}');
 });
 
 test('HEAD and conditional requests are served from the reply to GET', async (t) => {
@@ -173,7 +188,7 @@ test('errors are not stored', async (t) => {
 test('a store that does not announce changes has its replies kept for a second', async (t) => {
   const server = await redis('--rename-command', 'CLIENT', '');
   // A reload may log this before the log of the test begins.
-  const gw = await serve(t, `${server.host}:${server.port}`, { isFresh: true });
+  const gw = await serve(t, `${server.host}:${server.port}`, { fresh: true });
   await server.client.set('u', 'old');
   await expect.poll(() => state(gw, '/get/u')).toBe('HIT {"value":"old"}');
   await server.client.set('u', 'new');

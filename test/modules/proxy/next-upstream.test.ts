@@ -138,6 +138,23 @@ test('a kept-alive connection that the peer has closed fails no request', async 
   expect(served).toBe(20);
 });
 
+test('a kept-alive connection that the peer has closed does not use up a try', async (t) => {
+  let isBad = false;
+  const bad = createServer(({ socket }, response) => void (isBad ? socket.destroy() : response.end('ok')));
+  await once(bad.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(() => bad.close().closeAllConnections());
+  const good = await startServer(t, 0, () => undefined);
+  const gw = await load(
+    t,
+    `proxy_next_upstream_tries 2;
+     upstream two { server 127.0.0.1:${(bad.address() as AddressInfo).port}; server 127.0.0.1:${good.port} backup; keepalive 4; }
+     server { location / { proxy_pass http://two; } }`,
+  );
+  await gw.expect('GET /', { status: 200 });
+  isBad = true;
+  await gw.expect('GET /', { status: 200 });
+});
+
 test('a request that meets kept connections which end gets a new one after the third', async (t) => {
   const held: (() => void)[] = [];
   const known = new Set<unknown>();

@@ -105,7 +105,7 @@ function compileKey(
   return (x, { args, store, isBase64 }) => {
     const versions = store.versions?.of(keysOf(command, args)) ?? [];
     const words = args.map((arg) => (typeof arg === 'string' ? arg : { base64: arg.toString('base64') }));
-    const asked = own ? [own(x)] : [command, ...words, isBase64];
+    const asked = [command, ...words, isBase64, ...(own ? [own(x)] : [])];
     return `kv ${JSON.stringify([store.identity, versions, ...asked])}`;
   };
 }

@@ -185,7 +185,10 @@ export class TlsServers {
     secure.off('error', ignore);
   }
 
-  /** As in nginx with a shared cache, ticket keys without a file change with each `ssl_session_timeout`. */
+  /**
+   * Rotates ticket keys: as in nginx with a shared cache, those without a file change after each `ssl_session_timeout`.
+   * Older tickets are void then.
+   */
   #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: ServerKind): void {
     const { sessionCache, sessionTimeoutSeconds } = plan;
     const isShared = typeof sessionCache !== 'string' && sessionCache.name !== '';

@@ -19,13 +19,13 @@ const nothing = (): void => undefined;
 /** The logged reason if uWebSockets.js has refused the bytes after a head by itself, without reporting why. */
 const REFUSED_BODY = 'client sent invalid body, or more data than one request, closed by uWebSockets.js';
 
-/** The two ends of a request that waits for the parser: its response, or a refusal by uWebSockets.js. */
+/** How a request ends that waits for the parser: with its response, or with a refusal by uWebSockets.js. */
 interface Later {
   respond(): void;
   refuse(): void;
 }
 
-/** The configuration that an open socket serves; a reload replaces it. */
+/** An open socket. A reload replaces the port that it serves. */
 export interface OpenSocket {
   port: UwsPort;
 }
@@ -44,7 +44,7 @@ export class UwsReceiver implements Failing {
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
   readonly #silentEnds: SilentEnds;
-  /** True while a connection is being refused: uWebSockets.js reports its end within `close`. */
+  /** True while a connection is being refused: `close` calls the handler of ended connections before it returns. */
   #refusing = false;
   #serial = 0;
 
@@ -84,7 +84,8 @@ export class UwsReceiver implements Failing {
   /** Serves one request of uWebSockets.js. An exception that escaped would end the thread with all its requests. */
   #receive(res: HttpResponse, req: HttpRequest, open: UwsPort): void {
     let wire: UwsWire | undefined;
-    // Without this handler, returning without a response ends the process; so would an interruption (0.1 microseconds).
+    // Without this handler uWebSockets.js ends the process if the callback returns without a response. It comes first,
+    // since the thread can be interrupted below.
     res.onAborted(nothing);
     this.#heartbeat.beat();
     try {
@@ -128,11 +129,12 @@ export class UwsReceiver implements Failing {
   }
 
   /**
-   * Responds after the parser's callback. If a refused request got its response inside it, the bytes after its head
-   * would be served as the next request; while a response is pending, uWebSockets.js closes the connection instead. The
-   * same holds for bodies without a plain length: chunk sizes are parsed loosely, trailers are read as a request, and
-   * an empty header name can hide a length. So no byte after such a request is read. If the connection ends before the
-   * response, uWebSockets.js has closed it, mostly with its own 400; the request is then logged as refused.
+   * Responds after the parser's callback. If a refused request got its response within the callback, the bytes after
+   * its head would be served as the next request. While a response is pending, uWebSockets.js closes the connection
+   * instead. Requests with a body of unknown length are treated alike: chunk sizes are parsed loosely, trailers are
+   * read as a request, and an empty header name can hide a length. So no byte after such a request is read. If the
+   * connection ends before the response, uWebSockets.js has closed it, mostly with its own 400; the request is then
+   * logged as refused.
    */
   #respondLater(wire: UwsWire, { respond, refuse }: Later): void {
     const { x } = wire;
@@ -214,7 +216,7 @@ function mayCarryBody(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 }
 
-/** uWebSockets.js closes a connection without a request after 10 seconds; its clock ticks every 4. */
+/** uWebSockets.js closes a connection without a request after 10 seconds in ticks of 4, so after 8 at the earliest. */
 const ENGINE_LIMIT_MS = 8_000;
 
 const MESSAGES = {

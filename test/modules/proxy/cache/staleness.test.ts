@@ -27,6 +27,28 @@ const absent: Respond = (_request, response) => void response.writeHead(404).end
 const same: Respond = (request: IncomingMessage, response: ServerResponse) =>
   void response.writeHead(request.headers['if-none-match'] === '"one"' ? 304 : 500).end();
 
+test('the age of a stored response is in whole seconds since it was stored or renewed', async (t) => {
+  const origin = await startOrigin(t);
+  origin.respond = fresh('one');
+  const gw = await load(
+    t,
+    cached(origin, 'proxy_cache_revalidate on; add_header X-Age $upstream_cache_age;'),
+    clock.options,
+  );
+  const age = async (): Promise<string> => {
+    const { headers } = await gw.fetch('/a');
+    return `${headers.get('x-cache')} ${headers.get('x-age') ?? ''}`;
+  };
+  expect(await age()).toBe('MISS ');
+  passed(7);
+  expect(await age()).toMatch(/^HIT [78]$/);
+  origin.respond = same;
+  passed(20);
+  expect(await age()).toMatch(/^REVALIDATED/);
+  passed(25);
+  expect(await age()).toMatch(/^HIT [56]$/);
+});
+
 const expired: readonly {
   it: string;
   conf?: string;
