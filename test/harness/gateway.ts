@@ -47,7 +47,7 @@ export interface GatewayOptions {
   readonly supervised?: boolean;
   /** `[alert]` and `[emerg]` lines and an unclean end are expected. */
   readonly expectAlerts?: boolean;
-  /** Starts a process instead of reloading an idle one. Default: only if `http` shows counters. */
+  /** Starts a process instead of reloading an idle one. Default: only if `http` needs it. */
   readonly fresh?: boolean;
 }
 
@@ -55,8 +55,8 @@ const WAIT_MS = 15_000;
 /** After so many tests a gateway stops, so that its clean end is checked as well. */
 const MOST_USES = 40;
 const MOST_IDLE = 4;
-/** Directives that show counters, which begin with the process. */
-const COUNTS = /\b(control_\w+|stub_status|upstream_balancer_status)\b/;
+/** Directives that show counters, which begin with the process, and one that only a start can raise. */
+const OF_THE_START = /\b(control_\w+|stub_status|upstream_balancer_status|large_client_header_buffers)\b/;
 const KEPT_FILES: ReadonlySet<string> = new Set(['gw.conf', 'gw.pid', 'error.log', 'access.log']);
 const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
@@ -70,7 +70,7 @@ export type HttpConf = string | ((dir: string, port: number) => string);
  * died, did not end cleanly, or left an `[alert]` or `[emerg]` line in its error log.
  */
 export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
-  const { fresh = COUNTS.test(String(http)) } = options;
+  const { fresh = OF_THE_START.test(String(http)) } = options;
   const kind = fresh ? undefined : reusedKind(options);
   const known = idleGateways.findIndex((one) => one.kind === kind);
   const idle = known < 0 ? undefined : idleGateways.splice(known, 1)[0]?.gateway;
