@@ -11,7 +11,7 @@ import {
 } from '../../grammar/index.ts';
 import { contextOf, innermost, wholeAround } from '../../src/tools/check/index.ts';
 import type { Context } from '../../src/config/index.ts';
-import { directiveTable } from '../../src/tools/lookups.ts';
+import { allDirectives } from '../../src/tools/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
 import { failureText } from '../terminal.ts';
 import { sourceOf } from '../options.ts';
@@ -108,7 +108,7 @@ function inputOf(source: Source, settings: CheckSettings, readOnly?: 'stdin'): I
 }
 
 function placeFor(source: Source): Context | undefined {
-  return filesOfDump(source.text) ? 'main' : contextOf(source, directiveTable());
+  return filesOfDump(source.text) ? 'main' : contextOf(source, allDirectives());
 }
 
 function wholeSource({ name, text }: Source, { prefix }: CheckSettings, readOnly?: 'stdin'): ConfigSource {

@@ -58,7 +58,7 @@ export class Forwarding implements Caller {
   readonly #selection: Selection;
   readonly #facts: UpstreamFacts | undefined;
   readonly #startedMs: number;
-  /** Those that count: see `#outcomeOf`. */
+  /** Tries that count for `proxy_next_upstream_tries`: see `#outcomeOf`. */
   #tries = 0;
   #current: Try | undefined = undefined;
   #connection: Carrier | undefined = undefined;
@@ -150,8 +150,9 @@ export class Forwarding implements Caller {
     const outcome = this.#outcomeOf(fault);
     const status = fault.kind === 'timeout' ? 504 : 502;
     if (this.#current && this.#current.status === 0) this.#current.status = status;
-    if (outcome !== 'failed') this.#tries--;
-    const progress = this.#progress(fault.isUnprocessed, outcome !== 'failed');
+    const isFree = outcome !== 'failed';
+    if (isFree) this.#tries--;
+    const progress = this.#progress(fault.isUnprocessed, isFree);
     this.#settle(outcome);
     if (this.x.done) return this.#outgoing.keeper?.drop();
     if (this.#rules.next.afterFault(fault, progress)) this.#tryNext();

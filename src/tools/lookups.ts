@@ -10,7 +10,6 @@ import {
   effectiveBlock,
   type EffectiveBlock,
   referenceText,
-  type Registry,
 } from '../config/index.ts';
 import { type ServerView, variableFacts, type VariableFacts } from '../contract/index.ts';
 import {
@@ -23,7 +22,7 @@ import {
 } from '../plan/index.ts';
 import { allDirectives, modules } from '../pipeline.ts';
 
-export { type dbrestTools, loadDbrestTools } from '../pipeline.ts';
+export { allDirectives, type dbrestTools, loadDbrestTools } from '../pipeline.ts';
 export type { VariableFacts } from '../contract/index.ts';
 
 /*
@@ -139,11 +138,6 @@ export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
     const config = modules['dbrest'] as DbrestConfig | undefined;
     return config ? [{ ...location, config }] : [];
   });
-}
-
-/** Returns the directives of all modules by context, with their readers and roles, for editors. */
-export function directiveTable(): Registry {
-  return allDirectives();
 }
 
 /** Returns the directive reference as Markdown. */

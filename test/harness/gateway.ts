@@ -80,7 +80,13 @@ export async function startGateway(t: Owner, http: HttpConf, options: GatewayOpt
     console.error(`gateway in ${gateway.dir}:\n${gateway.output()}${gateway.errorLog()}`);
   });
   t.onTestFinished(async () => {
-    if (kind === undefined || !(await gateway.rest())) return endOf(gateway);
+    let isIdle = false;
+    try {
+      isIdle = kind !== undefined && (await gateway.rest());
+    } finally {
+      if (!isIdle) await endOf(gateway);
+    }
+    if (!isIdle || kind === undefined) return;
     idleGateways.push({ kind, gateway });
     const oldest = idleGateways.length > MOST_IDLE ? idleGateways.shift() : undefined;
     if (oldest) await endOf(oldest.gateway);

@@ -15,7 +15,7 @@ import {
   TextDocuments,
   TextDocumentSyncKind,
 } from 'vscode-languageserver/node';
-import { directiveTable, variables } from '../lookups.ts';
+import { allDirectives, variables } from '../lookups.ts';
 import { VERSION } from '../../version.ts';
 import { codeActions } from './actions.ts';
 import { completion, documentationOf } from './completion.ts';
@@ -151,7 +151,7 @@ class LanguageServer {
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    const table = directiveTable();
+    const table = allDirectives();
     const files = new Files((name) => table.named(name).length > 0);
     const workspace = new Workspace(files, table);
     const diagnostics = new Diagnostics(workspace, {

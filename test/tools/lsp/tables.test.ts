@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type NameRole, syntaxOf } from '../../../src/config/index.ts';
 import { wordsOf } from '../../../src/tools/lsp/syntax-words.ts';
-import { directiveTable } from '../../../src/tools/lookups.ts';
+import { allDirectives } from '../../../src/tools/lookups.ts';
 
-const entries = directiveTable().entries.filter(({ row }) => !('accepted' in row));
+const entries = allDirectives().entries.filter(({ row }) => !('accepted' in row));
 
 /** Syntaxes that look like the name of something or of a file, and the directives in which they mean neither. */
 const speaking = [
