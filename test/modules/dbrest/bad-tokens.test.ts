@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { startWorker } from './direct.ts';
 import { postgres } from '../../harness/postgres.ts';
-import { NO_KEY, secured, seen, user, WHOAMI, withHeader } from './token-location.ts';
+import { NO_KEY, seen, sharedSecured, user, WHOAMI, withHeader } from './token-location.ts';
 import { inSeconds, SECRET, sign } from './tokens.ts';
 
 const BAD_ALG = '401 PGRST301 Wrong or unsupported encoding algorithm';
@@ -106,6 +107,7 @@ const rejected: [it: string, token: string, problem: string][] = [
 ];
 
 const { dsn } = await postgres(WHOAMI);
+const secured = sharedSecured();
 
 test.each(rejected)('a token that %s is refused with "reject"', async (_, token, problem) => {
   expect(await seen(await secured(dsn, { jwtInvalid: 'reject' }), token)).toBe(problem);
@@ -129,7 +131,7 @@ test.each([
 ] as const)(
   'with "%s" the log says why a token is rejected, and never has it',
   async (jwtInvalid, token, why) => {
-    const api = await secured(dsn, { jwtInvalid });
+    const api = await secured(dsn, { jwtInvalid, worker: startWorker({ onTestFinished }) });
     await seen(api, token);
     await seen(api, sign(user));
     const told = api.log.filter((line) => line.includes('token rejected'));

@@ -2,7 +2,7 @@ import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { direct, sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
 import { SECRET } from './tokens.ts';
 
@@ -26,12 +26,14 @@ const EXPOSED =
 const VARY = { vary: 'Accept, Prefer, Range' };
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY';
 
+const compiled = sharedDirect();
+
 async function ask(
   request: string,
   headers: Record<string, string>,
   config: Partial<DbrestConfig> = {},
 ): Promise<{ status: number; cors: Record<string, string> }> {
-  const api = await direct({ onTestFinished }, db.dsn, config);
+  const api = await compiled(db.dsn, config);
   const { x, done } = api.start(request, headers);
   await done;
   const { status, headers: all } = x.sent as SentResponse;

@@ -4,7 +4,7 @@ import { openShare } from '../../../src/modules/dbrest/schema/index.ts';
 import { dbrest } from '../../../src/modules/dbrest/index.ts';
 import { readDsn } from '../../../src/postgres/index.ts';
 import { aloneCounters } from '../../harness/counters.ts';
-import type { Owner } from '../../harness/owner.ts';
+import { type Owner, wholeFile } from '../../harness/owner.ts';
 import { type SentResponse, TestWire } from '../../harness/test-wire.ts';
 
 /** A `dbrest` location of one worker, without the rest of the gateway. */
@@ -98,6 +98,16 @@ export function startWorker(t: Pick<Owner, 'onTestFinished'>): { scope: WorkerSc
 /** The `dbrest_…` settings of a location, and its worker: locations of one worker share resources. */
 interface LocationOptions extends Partial<DbrestConfig> {
   readonly worker?: ReturnType<typeof startWorker>;
+}
+
+/**
+ * `direct` for the tests of a file, which share a worker: it reads the schema once for the locations of a database. Call it at
+ * the top level of the file. The log is that of all its tests.
+ */
+export function sharedDirect(): (dsn: string, config?: LocationOptions) => Promise<Direct> {
+  const file = wholeFile();
+  const worker = startWorker(file);
+  return (dsn, config) => direct(file, dsn, { worker, ...config });
 }
 
 /** Compiles the module for the location `/api/`, as the worker would. */

@@ -1,9 +1,9 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
@@ -27,6 +27,8 @@ beforeAll(async () => {
 
 const OPENAPI = 'application/openapi+json; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
+const compiled = sharedDirect();
+
 const types: [accept: string | undefined, status: number, type: string][] = [
   [undefined, 200, OPENAPI],
   ['*/*', 200, OPENAPI],
@@ -38,7 +40,7 @@ const types: [accept: string | undefined, status: number, type: string][] = [
   ['application/vnd.pgrst.object+json', 406, JSON_TYPE],
 ];
 test.each(types)('Accept: %s gives %i %s', async (accept, status, type) => {
-  const api = await direct({ onTestFinished }, db.dsn);
+  const api = await compiled(db.dsn);
   const response = await api.get('/api/', accept === undefined ? {} : { accept });
   expect([response.status, response.headers['content-type']]).toEqual([status, type]);
 });
@@ -51,14 +53,14 @@ const refusals: [request: string, config: Partial<DbrestConfig>, status: number,
   ['GET /api/', { preRequest: ['refuse'] }, 403, 'PT403'],
 ];
 test.each(refusals)('%s with %j gives %i %s', async (...[request, config, status, code]) => {
-  const api = await direct({ onTestFinished }, db.dsn, config);
+  const api = await compiled(db.dsn, config);
   const { x, done } = api.start(request);
   await done;
   expect([x.sent?.status, JSON.parse(x.sent?.body ?? '')]).toMatchObject([status, { code }]);
 });
 
 test('response settings of the database apply to the description as well', async () => {
-  const api = await direct({ onTestFinished }, db.dsn, { preRequest: ['greet'] });
+  const api = await compiled(db.dsn, { preRequest: ['greet'] });
   expect((await api.get('/api/')).headers['x-greeting']).toBe('hi');
 });
 
@@ -67,7 +69,7 @@ const securities: [config: Partial<DbrestConfig>, security: unknown][] = [
   [{ jwtKeys: readKeySource(SECRET) as KeySource }, [{}, { JWT: [] }]],
 ];
 test.each(securities)('the security of %j is %j', async (config, security) => {
-  const api = await direct({ onTestFinished }, db.dsn, config);
+  const api = await compiled(db.dsn, config);
   const document = JSON.parse((await api.get('/api/')).body) as {
     security?: unknown;
     components: { securitySchemes?: unknown };

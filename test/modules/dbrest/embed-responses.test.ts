@@ -1,8 +1,8 @@
 import type { SentResponse } from '../../harness/test-wire.ts';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { sharedDirect } from './direct.ts';
 import { SHOP } from './shop.ts';
 
 let db: TestDatabase;
@@ -10,8 +10,9 @@ beforeAll(async () => {
   db = await postgres(SHOP);
 });
 
+const compiled = sharedDirect();
 const get = async (target: string, headers = {}, config = {}): Promise<SentResponse> =>
-  (await direct({ onTestFinished }, db.dsn, config)).get(`/api/${target}`, headers);
+  (await compiled(db.dsn, config)).get(`/api/${target}`, headers);
 
 test('an ambiguous embed gets 300 and the choices', async () => {
   const { status, headers, body } = await get('orders?select=addresses(id)');

@@ -1,8 +1,8 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
 import type { Schema } from '../../../src/modules/dbrest/schema/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { direct, sharedDirect } from './direct.ts';
 import { readSchema } from './read-schema.ts';
 
 const FIXTURE = `
@@ -84,6 +84,8 @@ test.each(tables)('the catalogue tells what a write of %s may run', (table, writ
   expect(schema.tables.get('public')?.get(table)?.inertWrites).toEqual(writes);
 });
 
+const compiled = sharedDirect();
+
 const keeping: [write: string, body: string | undefined][] = [
   ['POST /api/with_trigger', '{"id":1}'],
   ['PATCH /api/with_trigger?id=eq.1', '{"id":2}'],
@@ -96,7 +98,7 @@ const keeping: [write: string, body: string | undefined][] = [
   ['POST /api/guarded', '{"id":1}'],
 ];
 test.each(keeping)('a setting that %s has left does not meet the next request', async (write, body) => {
-  const api = await direct({ onTestFinished }, db.dsn, { poolSize: 1 });
+  const api = await compiled(db.dsn, { poolSize: 1 });
   const headers = { 'content-type': 'application/json', prefer: 'missing=default' };
   const { x, done } = api.start(write, headers, body);
   await done;

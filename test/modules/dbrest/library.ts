@@ -1,7 +1,7 @@
-import { beforeAll, expect, onTestFinished } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, sharedDirect } from './direct.ts';
 
 /** Columns of every kind, names that need encoding in a URL, relations that roles see whole, in part or not at all. */
 const LIBRARY = `
@@ -87,7 +87,8 @@ export function library(fixture = LIBRARY): Library {
     db = await postgres(fixture);
   });
   const descriptions = new Map<string, Promise<Document>>();
-  const location = (config: Partial<DbrestConfig>) => direct({ onTestFinished }, db.dsn, config);
+  const compiled = sharedDirect();
+  const location = (config: Partial<DbrestConfig>) => compiled(db.dsn, config);
   const ask = async (config: Partial<DbrestConfig>): Promise<Document> => {
     const { status, body } = await (await location(config)).get('/api/');
     expect([status, status === 200 ? '' : body]).toEqual([200, '']);

@@ -1,8 +1,8 @@
 import type { SentResponse } from '../../harness/test-wire.ts';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
 import { SECRET } from './tokens.ts';
 
@@ -47,12 +47,14 @@ beforeAll(async () => {
 
 const ANYBODY = { anonRole: 'anon', schemas: ['public', 'other'] };
 
+const compiled = sharedDirect();
+
 async function options(
   path: string,
   headers: Record<string, string> = {},
   config: Partial<DbrestConfig> = {},
 ): Promise<SentResponse> {
-  const api = await direct({ onTestFinished }, db.dsn, { ...ANYBODY, ...config });
+  const api = await compiled(db.dsn, { ...ANYBODY, ...config });
   const { x, done } = api.start(`OPTIONS ${path}`, headers);
   await done;
   return x.sent as SentResponse;

@@ -1,6 +1,6 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
+import { sharedDirect } from './direct.ts';
 
 const FIXTURE = `
   create table raises (name text primary key, message text, detail text);
@@ -39,9 +39,11 @@ const cases: [name: string, status: number, code: string, message: string, detai
   ['bad header', 500, 'PGRST121', M, `Invalid JSON value for DETAIL: '{"status":402,"headers":{"a":1}}'`],
   ['no detail', 500, 'PGRST121', M, 'DETAIL is missing in the RAISE statement'],
 ];
+const compiled = sharedDirect();
+
 test.each(cases)('PGRST that is raised with %s gives the response that it describes', async (...expected) => {
   const [name, status, code, message, details] = expected;
-  const api = await direct({ onTestFinished }, db.dsn);
+  const api = await compiled(db.dsn);
   const { x, done } = api.start(`GET /api/raised?name=eq.${encodeURIComponent(name)}`);
   await done;
   const { body = '', headers } = x.sent ?? {};

@@ -1,6 +1,6 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, direct, sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
 import { SECRET } from './tokens.ts';
 import { THINGS } from './things.ts';
@@ -10,8 +10,8 @@ beforeAll(async () => {
   db = await postgres(THINGS);
 });
 
-const location = (config = {}): Promise<Direct> =>
-  direct({ onTestFinished }, db.dsn, { openapi: 'off', ...config });
+const compiled = sharedDirect();
+const location = (config = {}): Promise<Direct> => compiled(db.dsn, { openapi: 'off', ...config });
 
 const faults: [target: string, status: number, code: string, message: string][] = [
   ['things?id=eq.x', 400, '22P02', 'invalid input syntax for type integer: "x"'],

@@ -1,12 +1,15 @@
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, sharedDirect } from './direct.ts';
 import { THINGS } from './things.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {
   db = await postgres(THINGS);
 });
+
+const compiled = sharedDirect();
+const location = (config = {}): Promise<Direct> => compiled(db.dsn, config);
 
 const ids = (body: string): number[] => (JSON.parse(body) as { id: number }[]).map(({ id }) => id);
 
@@ -158,5 +161,3 @@ test('a table made after the start is found', async () => {
   await db.query('create table latecomer (id int); grant select on latecomer to anon');
   expect(await api.get('/api/latecomer')).toMatchObject({ status: 200, body: '[]' });
 });
-
-const location = (config = {}): Promise<Direct> => direct({ onTestFinished }, db.dsn, config);

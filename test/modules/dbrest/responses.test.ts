@@ -1,6 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, direct, sharedDirect } from './direct.ts';
 
 const FIXTURE = `
   create table items (id int primary key, name text, ok boolean, tags text[], data jsonb, bytes bytea);
@@ -33,8 +33,8 @@ beforeAll(async () => {
   db = await postgres(FIXTURE);
 });
 
-const location = (config: Parameters<typeof direct>[2] = {}): Promise<Direct> =>
-  direct({ onTestFinished }, db.dsn, config);
+const compiled = sharedDirect();
+const location = (config: Parameters<typeof compiled>[1] = {}): Promise<Direct> => compiled(db.dsn, config);
 
 const PGRST107 = (type: string): string => `None of these media types are available: ${type}`;
 

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, sharedDirect } from './direct.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -13,7 +13,8 @@ beforeAll(async () => {
   `);
 });
 
-const location = (): Promise<Direct> => direct({ onTestFinished }, db.dsn, { poolSize: 1 });
+const compiled = sharedDirect();
+const location = (): Promise<Direct> => compiled(db.dsn, { poolSize: 1 });
 
 const taken: readonly (readonly [zone: string, noon: string])[] = [
   ['America/Los_Angeles', '2024-07-01T05:00:00-07:00'],

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { keys, NO_KEY, secured, seen, user, WHOAMI } from './token-location.ts';
+import { keys, NO_KEY, seen, sharedSecured, user, WHOAMI } from './token-location.ts';
 import { SECRET, sign } from './tokens.ts';
 
 let db: TestDatabase;
@@ -60,6 +60,8 @@ const cases: [it: string, token: () => Promise<string> | string, response: strin
   ['the JWK as a secret', () => sign(user, { secret: JSON.stringify(rsaJwk) }), NO_KEY],
   ['an empty secret', () => sign(user, { secret: '', header: { kid: 'mac' } }), NO_KEY],
 ];
+const secured = sharedSecured();
+
 test.each(cases)('a set of keys gives for %s the expected role or fault', async (_, token, response) => {
   const api = await secured(db.dsn, { jwtKeys: keys(set), jwtInvalid: 'reject' });
   const got = await seen(api, await token());

@@ -1,6 +1,5 @@
-import { onTestFinished } from 'vitest';
 import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
-import { type Direct, direct } from './direct.ts';
+import { type Direct, sharedDirect } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 /** `whoami` shows the role and the settings of a request; no role may read `closed`. */
@@ -41,9 +40,14 @@ export function keys(text: string): KeySource {
   return source;
 }
 
-/** A location of a fresh worker with the usual secret, until the test ends. */
-export const secured = (dsn: string, config: Parameters<typeof direct>[2] = {}): Promise<Direct> =>
-  direct({ onTestFinished }, dsn, { jwtKeys: keys(SECRET), ...config });
+/** `sharedDirect` for locations with the usual secret. */
+export function sharedSecured(): (
+  dsn: string,
+  config?: Parameters<ReturnType<typeof sharedDirect>>[1],
+) => Promise<Direct> {
+  const compiled = sharedDirect();
+  return (dsn, config) => compiled(dsn, { jwtKeys: keys(SECRET), ...config });
+}
 
 /** A token of the usual user with this header. */
 export const withHeader = (header: Record<string, unknown> | string): string => sign(user, { header });

@@ -1,8 +1,8 @@
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { compileClaim, readRolePath, type RolePath } from '../../../src/modules/dbrest/auth/index.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { direct } from './direct.ts';
-import { secured, seen, user, WHOAMI, withHeader } from './token-location.ts';
+import { sharedDirect } from './direct.ts';
+import { seen, sharedSecured, user, WHOAMI, withHeader } from './token-location.ts';
 import { bearer, inSeconds, sign } from './tokens.ts';
 
 let db: TestDatabase;
@@ -10,6 +10,8 @@ beforeAll(async () => {
   db = await postgres(WHOAMI);
 });
 
+const compiled = sharedDirect();
+const secured = sharedSecured();
 const strict = () => secured(db.dsn, { jwtInvalid: 'reject' });
 
 /** Made when they are sent: some are valid for seconds only. */
@@ -133,7 +135,7 @@ test('without an anonymous role, requests without a role are refused', async () 
 });
 
 test('without a secret and an anonymous role, requests run as the login role, whatever token they send', async () => {
-  const api = await direct({ onTestFinished }, db.dsn, { anonRole: undefined as never });
+  const api = await compiled(db.dsn, { anonRole: undefined as never });
   const claims = '{"role":"authenticator"}';
   const bare = await api.get('/api/whoami');
   expect([bare.status, JSON.parse(bare.body)]).toEqual([
@@ -146,13 +148,13 @@ test('without a secret and an anonymous role, requests run as the login role, wh
 });
 
 test('without a secret, tokens are passed on unread', async () => {
-  const open = await direct({ onTestFinished }, db.dsn);
+  const open = await compiled(db.dsn);
   expect(await seen(open, 'any thing')).toMatchObject({
     role: 'anon',
     jwt: 'any thing',
     claims: '{"role":"anon"}',
   });
-  const strict = await direct({ onTestFinished }, db.dsn, { jwtInvalid: 'reject' });
+  const strict = await compiled(db.dsn, { jwtInvalid: 'reject' });
   expect(await seen(strict, 'any')).toBe('500 PGRST300 Server lacks JWT secret');
 });
 
