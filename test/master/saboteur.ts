@@ -6,7 +6,7 @@ import { perTier } from '../harness/tier.ts';
 /** Loaded into every thread of the gateway with NODE_OPTIONS, so that the product needs no way to break itself. */
 const SABOTEUR = `
 const { threadId, workerData } = require('node:worker_threads');
-const { readFileSync, renameSync } = require('node:fs');
+const { existsSync, readFileSync, renameSync } = require('node:fs');
 const cell = new Int32Array(new SharedArrayBuffer(4));
 // The thread does nothing else meanwhile, but leaves its core to others: nobody wakes it.
 const stay = (ms) => void Atomics.wait(cell, 0, 0, ms);
@@ -39,6 +39,8 @@ const acts = {
 };
 // A thread that has crashed serves on for a while, and is not made to crash again.
 const timer = workerData?.workerId && setInterval(() => {
+  // A look at a file that is not there costs less than the error of renaming it.
+  if (!existsSync('sabotage')) return;
   try { renameSync('sabotage', 'sabotage.' + threadId); } catch { return; }
   const name = readFileSync('sabotage.' + threadId, 'utf8');
   if (/^(throw|reject)/.test(name)) clearInterval(timer);
