@@ -10,13 +10,17 @@ import { HANGS, sabotage, SABOTAGED } from './saboteur.ts';
 
 const CONF = `server {
   location / { return 200 ok; }
+  location ~ ^/h(.*) { return 200 $1; }
   location /events { worker_events_api; worker_events_zone z; worker_events_channel c; }
 }`;
 const EVENT = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"type":"t"}' };
+/** Responses that show that clients are served. */
+const MANY = perTier({ short: 200, long: 1_000 });
 const OPTIONS = { ...SABOTAGED, workers: 2, expectAlerts: true };
 
 const withWorkers = sharedSupervised(CONF, OPTIONS);
-const withMaster = sharedSupervised(CONF, OPTIONS);
+const withWorker = sharedSupervised(CONF, { ...OPTIONS, workers: 1 });
+const withMaster = sharedSupervised(CONF, { ...OPTIONS, workers: 1 });
 
 /** Publishes an event; the generation counts the events of the zone. */
 async function publish(gw: Gateway): Promise<number> {
@@ -41,11 +45,11 @@ for (const act of ['throw', 'reject'] as const) {
 test('a crash does not affect clients of the other worker', async (t) => {
   const gw = await withWorkers(t);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
-  await lanes.responses(1_000);
+  await lanes.responses(MANY);
   const from = gw.errorLog().length;
   sabotage(gw, 'throw');
   await gw.waitForLog(/was started again/, from);
-  await lanes.responses(5_000);
+  await lanes.responses(5 * MANY);
   const { failures } = await lanes.stop();
   // Each connection of the crashed worker breaks once; the lanes of the other worker go on.
   expect(failures.length).toBeLessThan(32);
@@ -56,11 +60,11 @@ test('the only worker serves on after a crash until another has taken its place'
   const kept = new Lanes({ port: gw.port, kept: 8 });
   const fresh = new Lanes({ port: gw.port, fresh: 8 });
   for (let crash = 0; crash < 3; crash += 1) {
-    await fresh.responses(500);
+    await fresh.responses(MANY / 2);
     const from = gw.errorLog().length;
     sabotage(gw, 'throw');
     await gw.waitForLog(/was started again as worker \d/, from);
-    await kept.responses(500);
+    await kept.responses(MANY / 2);
   }
   expect((await kept.stop()).failures).toEqual([]);
   const { failures } = await fresh.stop();
@@ -85,18 +89,25 @@ test('a worker that crashes again and again is restarted after ever longer pause
 });
 
 test('a worker that throws without an end does not fill the log', async (t) => {
-  const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
+  const gw = await withWorker(t);
+  const from = gw.errorLog().length;
   sabotage(gw, 'throw without an end');
-  await gw.waitForLog(/was started again/);
-  expect(gw.errorLog().match(/worker \d crashed/g)?.length).toBeLessThan(11);
+  await gw.waitForLog(/was started again/, from);
+  expect(
+    gw
+      .errorLog()
+      .slice(from)
+      .match(/worker \d crashed/g)?.length,
+  ).toBeLessThan(11);
   await gw.expect('GET /', { status: 200 });
 });
 
 test('a reload takes effect in a worker that was replaced', async (t) => {
-  const gw = await startSupervised(t, CONF, { ...OPTIONS, workers: 1 });
+  const gw = await withWorker(t);
   expect(await gw.reload(CONF.replace('ok', 'new'))).toBe('done');
+  const from = gw.errorLog().length;
   sabotage(gw, 'throw');
-  await gw.waitForLog(/was started again/);
+  await gw.waitForLog(/was started again/, from);
   // The client may only now see that its kept connection to the worker that crashed is closed.
   await expect.poll(() => gw.fetch('/').then(({ body }) => body, String)).toBe('new');
   expect(await gw.reload(CONF.replace('ok', 'newer'))).toBe('done');
@@ -120,24 +131,19 @@ for (const act of perTier({ short: HANGS.slice(0, 1), long: HANGS })) {
 }
 
 test('a worker that hangs in a request closes its connections and is replaced', async (t) => {
-  const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
-    ...OPTIONS,
-    workers: 1,
-  });
+  const gw = await withWorker(t);
+  const from = gw.errorLog().length;
   sabotage(gw, 'hang in a request');
   await expect.poll(() => gw.fetch('/hangs').then(() => 'answered', String)).not.toBe('answered');
-  await gw.waitForLog(/worker 1 crashed: it did not respond and was interrupted/);
-  await gw.waitForLog(/worker 1 was started again/);
+  await gw.waitForLog(/worker \d crashed: it did not respond and was interrupted/, from);
+  await gw.waitForLog(/worker \d was started again/, from);
   await gw.expect('GET /hangs', { status: 200, body: 'angs' });
 }, 30_000);
 
 test.runIf(IS_LONG)(
   'a worker that is busy with many requests at once is not treated as one that hangs',
   async (t) => {
-    const gw = await startSupervised(t, `server { location ~ ^/h(.*) { return 200 $1; } }`, {
-      ...SABOTAGED,
-      workers: 1,
-    });
+    const gw = await startSupervised(t, CONF, { ...SABOTAGED, workers: 1 });
     const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gw.port)));
     // The worker stays in the first request while the others arrive, so one turn of its event loop takes them all, for more than 2 s.
     sabotage(gw, 'hang in a request');
@@ -153,24 +159,27 @@ test.runIf(IS_LONG)(
 test('the other worker responds while one hangs', async (t) => {
   const gw = await withWorkers(t);
   const lanes = new Lanes({ port: gw.port, kept: 32 });
-  await lanes.responses(1_000);
+  await lanes.responses(MANY);
   const from = gw.errorLog().length;
   sabotage(gw, 'spin');
   await gw.waitForLog(/does not respond for 2000 ms/, from);
-  await lanes.responses(1_000);
+  await lanes.responses(MANY);
   await gw.waitForLog(/was started again/, from);
-  await lanes.responses(1_000);
+  await lanes.responses(MANY);
   const { failures } = await lanes.stop();
   expect(failures.length).toBeLessThan(32);
 }, 30_000);
 
 test('a worker that hangs outside of JavaScript ends with its process, and the supervisor restores the service', async (t) => {
-  const gw = await startSupervised(t, CONF, OPTIONS);
-  const master = masterPid(gw);
+  const gw = await withMaster(t);
+  const [master, from] = [masterPid(gw), gw.errorLog().length];
   sabotage(gw, 'hang outside of JavaScript');
-  await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms, interrupting it/);
-  await gw.waitForLog(/\[emerg\].*worker \d hangs, ending the process/);
-  await gw.waitForLog(/\[alert\].*the master process ended unexpectedly \(SIGKILL\); shared zones were lost/);
+  await gw.waitForLog(/\[alert\].*worker \d does not respond for 2000 ms, interrupting it/, from);
+  await gw.waitForLog(/\[emerg\].*worker \d hangs, ending the process/, from);
+  await gw.waitForLog(
+    /\[alert\].*the master process ended unexpectedly \(SIGKILL\); shared zones were lost/,
+    from,
+  );
   await expect.poll(() => masterPid(gw)).not.toBe(master);
   await gw.expect('GET /', { status: 200 });
   await gw.expect('POST /events', { status: 200 }, EVENT);
@@ -178,6 +187,7 @@ test('a worker that hangs outside of JavaScript ends with its process, and the s
 
 test('a master that is killed is restarted, and the pid file and signals work as before', async (t) => {
   const gw = await withMaster(t);
+  expect(await gw.reload(CONF)).toBe('done');
   const [master, supervisor] = [masterPid(gw), gw.pid];
   process.kill(master, 'SIGKILL');
   await expect.poll(() => masterPid(gw)).not.toBe(master);
@@ -188,7 +198,7 @@ test('a master that is killed is restarted, and the pid file and signals work as
 });
 
 test('a master that dies while its configuration file is broken is restarted with the last good configuration', async (t) => {
-  const gw = await startSupervised(t, CONF, OPTIONS);
+  const gw = await withMaster(t);
   expect(await gw.reload(CONF.replace('ok', 'second'))).toBe('done');
   for (let accident = 0; accident < 2; accident++) {
     const [master, from] = [masterPid(gw), gw.errorLog().length];

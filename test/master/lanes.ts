@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { perTier } from '../harness/tier.ts';
 
 /** What the clients of a test have seen. */
 export interface Seen {
@@ -21,7 +23,13 @@ export interface LanesOptions {
   readonly leave?: boolean;
 }
 
-/** Clients that send requests without a pause until `stop`; a connection that closes behind a complete response is no failure. */
+/** Of a client after a response. A worker that leaves waits longer for the next request. */
+const PAUSE_MS = perTier({ short: 25, long: 0 });
+
+/**
+ * Clients that send requests until `stop`, in the long tier without a pause. A connection that closes behind a complete
+ * response is no failure.
+ */
 export class Lanes {
   readonly seen: Seen = { answered: 0, failures: [], longestGapMs: 0 };
   readonly #options: LanesOptions;
@@ -66,6 +74,7 @@ export class Lanes {
         const isTold = /\r\nconnection: close\r\n/i.test(head);
         if (isFresh || isTold) socket = void socket.destroy();
         if (isTold && this.#options.leave === true) return;
+        if (PAUSE_MS > 0) await sleep(PAUSE_MS);
       } catch (error) {
         this.seen.failures.push((error as Error).message);
         socket = void socket?.destroy();

@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { perTier } from '../harness/tier.ts';
 import { Lanes } from './lanes.ts';
 import { startSupervised } from './processes.ts';
 
@@ -25,7 +26,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) {
 test('SIGQUIT completes requests that are under way and those that kept-alive clients still send', async (t) => {
   const gw = await startSupervised(t, CONF, { workers: 2 });
   const lanes = new Lanes({ port: gw.port, kept: 64, leave: true });
-  await lanes.responses(2_000);
+  await lanes.responses(perTier({ short: 500, long: 2_000 }));
   const upload = await gw.connect();
   // A connection that no worker has accepted yet is refused: only a response shows that this one is.
   upload.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
