@@ -1,12 +1,18 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { freePort } from '../harness/ports.ts';
 import { Lanes } from './lanes.ts';
-import { masterPid, startSupervised } from './processes.ts';
+import { masterPid, sharedSupervised, startSupervised } from './processes.ts';
 import { IS_LONG, perTier } from '../harness/tier.ts';
 
 const generation = (n: number): string => `server { location / { return 200 "generation ${n}"; } }`;
 const RELOADS = perTier({ short: 10, long: 100 });
+const OLD = 'server { location / { return 200 old; } }';
+
+/** For tests of a reload or two, which load their own configuration first. */
+const shared = sharedSupervised('server { }', { workers: 2 });
 
 test(`${RELOADS} reloads under load lose no request, and broken configurations among them change nothing`, async (t) => {
   const gw = await startSupervised(t, generation(0), { workers: 2 });
@@ -30,7 +36,8 @@ test(`${RELOADS} reloads under load lose no request, and broken configurations a
 test('a request in flight completes with the configuration it began with', async (t) => {
   const conf = (text: string): string => `server { location / {
     worker_events_api; worker_events_zone z; worker_events_channel ${text}; } }`;
-  const gw = await startSupervised(t, conf('before'));
+  const gw = await shared(t);
+  expect(await gw.reload(conf('before'))).toBe('done');
   const connection = await gw.connect();
   const event = '{"type":"t"}';
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${event.length}\r\n\r\n`;
@@ -68,23 +75,32 @@ test('a reload adds and removes ports', async (t) => {
 });
 
 test('a reload with a port that another process uses is refused', async (t) => {
-  const other = await startSupervised(t, 'server { }');
-  const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
-  expect(await gw.reload(`server { listen 127.0.0.1:${other.port}; }`)).toBe('refused');
-  expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${other.port} failed (98: Address already in use)`);
+  const other = createServer().listen(0, '127.0.0.1');
+  t.onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const gw = await shared(t);
+  expect(await gw.reload(OLD)).toBe('done');
+  expect(await gw.reload(`server { listen 127.0.0.1:${port}; }`)).toBe('refused');
+  expect(gw.errorLog()).toContain(`bind() to 127.0.0.1:${port} failed (98: Address already in use)`);
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
 test('a reload with a Unix socket that cannot be bound is refused', async (t) => {
-  const gw = await startSupervised(t, 'server { location / { return 200 old; } }');
+  const gw = await shared(t);
+  expect(await gw.reload(OLD)).toBe('done');
   expect(await gw.reload(`server { listen unix:${gw.dir}/no/such/folder; }`)).toBe('refused');
   await gw.expect('GET /', { status: 200, body: 'old' });
 });
 
 test('the faults of a refused reload are in the error log, one line each', async (t) => {
-  const gw = await startSupervised(t, 'server { }');
+  const gw = await shared(t);
+  const from = gw.errorLog().length;
   await gw.reload('server { retrun 200; location / { retrun 301; } }');
-  const faults = gw.errorLog().match(/\[error\] .*unknown directive "retrun" in .*gw\.conf:\d+:\d+$/gm);
+  const faults = gw
+    .errorLog()
+    .slice(from)
+    .match(/\[error\] .*unknown directive "retrun" in .*gw\.conf:\d+:\d+$/gm);
   expect(faults).toHaveLength(2);
 });
 
@@ -122,7 +138,8 @@ test('a reload raises and lowers the number of workers', async (t) => {
 });
 
 test('many reloads at once end with the last configuration', async (t) => {
-  const gw = await startSupervised(t, generation(0), { workers: 2 });
+  const gw = await shared(t);
+  expect(await gw.reload(generation(0))).toBe('done');
   gw.write(generation(1));
   for (let n = 0; n < 10; n++) gw.signal('SIGHUP');
   await expect.poll(async () => (await gw.fetch('/')).body).toBe('generation 1');
