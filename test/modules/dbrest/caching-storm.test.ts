@@ -5,7 +5,7 @@ import { perTier } from '../../harness/tier.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 
 const USERS = 50;
-const CALLS = perTier({ short: 1_500, long: 100_000 });
+const CALLS = perTier({ short: 600, long: 100_000 });
 
 const FIXTURE = `
   create table notes (id serial primary key, owner text not null, text text, pages int);

@@ -118,7 +118,7 @@ const ownerOf = (id: number): string => (id % 2 === 0 ? 'anon' : 'web_user');
 /** Runs requests at once, while random sessions of the server are ended; returns the number of these sessions. */
 async function rage(storm: Storm, db: TestDatabase): Promise<number> {
   const endMs = performance.now() + perTier({ short: Infinity, long: 60_000 });
-  const most = perTier({ short: 2_500, long: Infinity });
+  const most = perTier({ short: 1_000, long: Infinity });
   let turns = 0;
   let running = true;
   let killed = 0;
