@@ -18,7 +18,7 @@ import {
   type TlsPlan,
 } from '../plan/index.ts';
 import { LOG_TAIL, openRing } from '../zone/index.ts';
-import type { CompileWatch, RequestNeeds } from './build.ts';
+import type { CompileWatch, RequestNeeds } from './location-build.ts';
 import { Matchers } from './captures.ts';
 import { Turns } from './location.ts';
 import { compileRequestTail, ErrorLogs } from './logs.ts';

@@ -21,7 +21,7 @@ import {
 } from '../http/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
 import { compileAccess } from './access.ts';
-import { type BuildContext, LocationBuild } from './build.ts';
+import { type BuildContext, LocationBuild } from './location-build.ts';
 import {
   compileErrorPages,
   compilePostAction,

@@ -2,7 +2,7 @@ import type { ComplexValue } from '../config/index.ts';
 import type { AnyModule, Build } from '../contract/index.ts';
 import type { LocationPlan, ServerPlan } from '../plan/index.ts';
 import type { Origin } from '../upstream/index.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './location-build.ts';
 
 /** The values that `set` assigns to variables in one server, by name. A request never leaves its server. */
 type Assignments = ReadonlyMap<string, readonly ComplexValue[]>;

@@ -97,7 +97,7 @@ export {
   type Use,
 } from './rule.ts';
 export { missingSyslogHosts } from './syslog-hosts.ts';
-export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './passes.ts';
+export { forwards, headersSent, literalPasses, passes, targetOf, type Pass } from './proxy-passes.ts';
 export {
   TrialRefusal,
   type CommandAccess,

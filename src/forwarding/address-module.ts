@@ -1,7 +1,7 @@
 import { mayCache } from '../cache/index.ts';
 import type { TlsConfig } from '../client/index.ts';
 import { constantText } from '../config/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import { explainParams, type ParamConfig } from './cgi-params.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';

@@ -12,7 +12,7 @@ import {
 } from '../cache/index.ts';
 import { constantText } from '../config/index.ts';
 import { type Exchange, logContext } from '../http/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';
 import type { Protocol, RequestedTarget, Target } from './protocol.ts';

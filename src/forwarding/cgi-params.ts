@@ -1,7 +1,7 @@
 import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, constantText, readers } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import type { Protocol, Target } from './protocol.ts';
 import { addedHeaders } from './request-head.ts';
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type LoadedFile, passphrasesIn, type TlsConfig } from '../client/index.ts';
 import { compileNamedFile, type Exchange, HttpFault } from '../http/index.ts';
 import { certificateFiles, type FileVersion, passphraseOf, systemReason } from '../system/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 
 /** The certificate that is shown to an upstream, where its file name depends on the request. */
 export interface ClientCertificate {

@@ -22,7 +22,7 @@ import type { Clusters } from '../cluster/index.ts';
 import { constantText } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { KeepaliveConfig, UpstreamGroup, Upstreams } from '../upstream/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import {
   type CertificateConfig,
   type ClientCertificate,

@@ -3,7 +3,7 @@ import { type Caches, explainCache, mayCache } from '../cache/index.ts';
 import type { Carriers } from '../client/index.ts';
 import type { Exchange } from '../http/index.ts';
 import type { Peer, UpstreamGroup, Upstreams } from '../upstream/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import { compileForwardingPolicy, type ForwardingPolicy } from './cached-sending.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';

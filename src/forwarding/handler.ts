@@ -8,7 +8,7 @@ import {
   setStickyCookie,
   type UpstreamGroup,
 } from '../upstream/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import { compileCached, type Outgoing } from './cached-sending.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { Provisioned } from './connections.ts';

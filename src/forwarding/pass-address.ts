@@ -2,7 +2,7 @@ import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, constantText, readers } from '../config/index.ts';
 import { type Exchange, HttpFault } from '../http/index.ts';
 import type { AllowedHost, UpstreamAddress, UpstreamGroup } from '../upstream/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import type { TryingConfig } from './config.ts';
 import { compileConnections, compileKnownTarget, type Provisioned } from './connections.ts';
 import { compileNamedGroup, namesFixedSocket } from './named-group.ts';

@@ -10,7 +10,7 @@ import {
   isSafeHeaderValue,
 } from '../http/index.ts';
 import { connectionOptions, HOP_BY_HOP } from '../http1/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import type { HeadWriter, Target } from './protocol.ts';
 
 /** `proxy_set_header name value`. */

@@ -21,7 +21,7 @@ import {
   refuseRange,
 } from '../http/index.ts';
 import { CHUNKED, HOP_BY_HOP } from '../http1/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 import type { ForwardingConfig } from './config.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { type Accel, ResponseHeaders } from './response-headers.ts';

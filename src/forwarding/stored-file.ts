@@ -7,7 +7,7 @@ import { type Exchange, parseHttpDate } from '../http/index.ts';
 import type { BodyTaker } from '../bodies/index.ts';
 import { systemFailure } from '../system/index.ts';
 import type { AcceptedResponse } from '../cache/index.ts';
-import type { ForwardingBuild } from './build.ts';
+import type { ForwardingBuild } from './forwarding-build.ts';
 
 /** Returns the receiver that passes the body of a response to the client. */
 type Pass = (x: Exchange, accepted: AcceptedResponse) => BodyTaker;

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { ListenAddress } from '../contract/index.ts';
 import { addressText } from '../plan/index.ts';
 import { systemReason } from '../system/index.ts';
-import { bindInet } from './bind.ts';
+import { bindInet } from './bound-sockets.ts';
 import { isOtherFile } from './process-files.ts';
 
 /**

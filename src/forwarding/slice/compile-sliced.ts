@@ -1,7 +1,7 @@
 import type { ComplexValue } from '../../config/index.ts';
 import type { Handler } from '../../http/index.ts';
 import { StoredDelivery } from '../../cache/index.ts';
-import type { ForwardingBuild } from '../build.ts';
+import type { ForwardingBuild } from '../forwarding-build.ts';
 import type { ForwardingConfig } from '../config.ts';
 import type { Provisioned } from '../connections.ts';
 import type { ResponseProtocol } from '../protocol.ts';

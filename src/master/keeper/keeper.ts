@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { NamedAddress } from '../../contract/index.ts';
-import { bindAddress, type BoundSocket } from '../bind.ts';
+import { bindAddress, type BoundSocket } from '../bound-sockets.ts';
 import { removePidFile, removeSocketFile, writePidFile } from '../process-files.ts';
 import type {
   FromKeeper,

@@ -1,7 +1,7 @@
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { sharesPorts } from '../../system/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
-import { bindAddress, type BoundSocket } from '../bind.ts';
+import { bindAddress, type BoundSocket } from '../bound-sockets.ts';
 import { SocketCopies } from './socket-copies.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { helperEnvironment } from '../../system/index.ts';
-import type { BoundSocket } from '../bind.ts';
+import type { BoundSocket } from '../bound-sockets.ts';
 
 /** A copy of a socket. It stays open until its user closes the descriptor or this process ends. */
 interface SocketCopy {
