@@ -72,12 +72,15 @@ test.runIf(IS_ROOT)(
   async (t) => {
     const conf = (dir: string, log = 'a.log'): string =>
       `access_log ${dir}/logs/${log}; server { return 200 ok; }`;
-    const gw = await startAsNobody(t, (dir) => conf(dir), { files: { 'logs/.keep': '' } });
+    const gw = await asNobody(t);
+    gw.lay({ 'logs/.keep': '' });
+    expect(await gw.reload(conf(gw.dir))).toBe('done');
+    const from = gw.errorLog().length;
     await gw.expect('GET /1', { status: 200 });
     await expect.poll(() => gw.read('logs/a.log')).toContain('GET /1');
     renameSync(join(gw.dir, 'logs/a.log'), join(gw.dir, 'logs/a.log.1'));
     gw.signal('SIGUSR1');
-    await gw.waitForLog(/worker 1 reopened its logs/);
+    for (const worker of [1, 2]) await gw.waitForLog(new RegExp(`worker ${worker} reopened its logs`), from);
     await gw.expect('GET /2', { status: 200 });
     await expect.poll(() => gw.read('logs/a.log')).toContain('GET /2');
     expect(gw.read('logs/a.log.1')).not.toContain('GET /2');
@@ -176,13 +179,21 @@ const states = [
   { it: 'at any depth', more: 'state_path a/b/c;', path: 'a/b/c' },
   { it: 'below one of the account', more: 'state_path theirs/b/c;', path: 'theirs/b/c' },
 ];
-for (const { it, more, path } of states)
+const clusters = states.map(
+  ({ more }, nth) =>
+    `cluster ${['main', 'deep', 'below'][nth]} { backend redis://127.0.0.1:1; secret s; ${more} }`,
+);
+const withClusters = sharedSupervised(
+  (dir) => {
+    mkdirSync(join(dir, 'theirs'));
+    chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
+    return `${clusters.join(' ')} server { return 200 ok; }`;
+  },
+  { main: 'user nobody;' },
+);
+for (const { it, path } of states)
   test.runIf(IS_ROOT)(`the directory that a cluster keeps its state in ${it} is the account's`, async (t) => {
-    const gw = await startAsNobody(t, (dir) => {
-      mkdirSync(join(dir, 'theirs'));
-      chownSync(join(dir, 'theirs'), NOBODY.uid, 0);
-      return `cluster main { backend redis://127.0.0.1:1; secret s; ${more} } server { return 200 ok; }`;
-    });
+    const gw = await withClusters(t);
     await gw.expect('GET /', { status: 200 });
     expect(statSync(join(gw.dir, path, 'node_id')).uid).toBe(NOBODY.uid);
   });
