@@ -22,7 +22,7 @@ import { check, load } from '../../src/pipeline.ts';
 import { GW } from '../harness/gateway.ts';
 import { type CallInit, call, type ReceivedResponse } from '../harness/http.ts';
 import { launch } from '../harness/launch.ts';
-import type { Owner } from '../harness/owner.ts';
+import { type Owner, wholeFile } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
 import { startProgram } from '../harness/scripted-program.ts';
 import { maskPort } from './mask-port.ts';
@@ -140,25 +140,15 @@ function fillIn(dir: string, names: Names): void {
   }
 }
 
-interface Server {
-  readonly name: string;
-  readonly command: (conf: string, dir: string) => readonly [program: string, args: string[]];
-}
-
-const NGINX: Server = {
-  name: 'nginx',
-  command: (conf, dir) => ['nginx', ['-p', dir, '-c', conf, '-g', 'daemon off; master_process off;']],
-};
-
-const servers: readonly Server[] = [
-  ...(HAS_NGINX ? [NGINX] : []),
-  { name: 'gw', command: (conf) => [process.execPath, [GW, '-c', conf]] },
-];
-
-/** Makes the directory of a site. */
-async function build(t: Owner, site: string): Promise<Names> {
+function temporary(t: Owner): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-site-'));
   t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Makes the directory of a site. */
+async function build(t: Owner, site: string, dir = temporary(t)): Promise<Names> {
+  rmSync(dir, { recursive: true, force: true });
   cpSync(join(directory, site), dir, { recursive: true });
   for (const folder of ['temp', 'tls']) mkdirSync(join(dir, folder));
   const names = await namesFor(t, dir, makeSite(t));
@@ -173,29 +163,76 @@ const ALONE = `master_process off; check { log off; } ${ON_NODE_ENGINE ? 'http_e
 
 interface Site {
   readonly names: Names;
+  /** Ends what serves the site, so that its logs are complete. */
   readonly stop: () => Promise<void>;
 }
 
-async function start(t: Owner, site: string, { name, command }: Server): Promise<Site> {
+const servers: Readonly<Record<string, (t: Owner, site: string) => Promise<Site>>> = {
+  ...(HAS_NGINX && { nginx: startNginx }),
+  gw: loadIntoGateway,
+};
+
+async function startNginx(t: Owner, site: string): Promise<Site> {
   const names = await build(t, site);
-  const dir = names['DIR'] ?? '';
-  const conf = join(dir, 'nginx.conf');
-  if (name === 'gw') writeFileSync(conf, `${ALONE}\n${readFileSync(conf, 'utf8')}`);
-  const [program, args] = command(conf, dir);
-  const server = launch(program, args, { cwd: dir });
-  const stop = async (): Promise<void> => void (await server.stop('SIGTERM'));
+  const { DIR: dir = '' } = names;
+  const options = ['-p', dir, '-c', join(dir, 'nginx.conf'), '-g', 'daemon off; master_process off;'];
+  const nginx = launch('nginx', options, { cwd: dir });
+  const stop = async (): Promise<void> => void (await nginx.stop('SIGTERM'));
   t.onTestFinished(stop);
   await expect
     .poll(
       () => {
-        if (server.exit()) throw new Error(`${name} did not start: ${server.output()}`);
+        if (nginx.exit()) throw new Error(`nginx did not start: ${nginx.output()}`);
         return readdirSync(dir).includes('nginx.pid');
       },
       { timeout: 10_000 },
     )
     .toBe(true);
-  await expect.poll(() => call(Number(names['PORT']), '/').then(() => true, isClosed)).toBe(true);
   return { names, stop };
+}
+
+const file = wholeFile();
+let gateway: Promise<SiteGateway> | undefined;
+
+/** Reads one site after another, each in the same directory: a start takes longer than the requests of a site. */
+interface SiteGateway {
+  readonly dir: string;
+  /** Loads the configuration of the directory, with more directives in front of it. */
+  readonly load: (conf: string) => Promise<void>;
+}
+
+async function startGateway(): Promise<SiteGateway> {
+  const home = temporary(file);
+  const [dir, log] = [join(home, 'site'), join(home, 'reloads')];
+  mkdirSync(dir);
+  const write = (conf: string): void =>
+    writeFileSync(join(dir, 'nginx.conf'), `${ALONE} error_log ${log} notice;\n${conf}`);
+  const logged = async (pattern: RegExp, from = 0): Promise<void> =>
+    expect.poll(() => existsSync(log) && readFileSync(log, 'utf8').slice(from)).toMatch(pattern);
+  write(idle(dir));
+  const gw = launch(process.execPath, [GW, '-c', join(dir, 'nginx.conf')], { cwd: home });
+  file.onTestFinished(async () => void (await gw.stop('SIGTERM')));
+  await logged(/start worker processes/);
+  const load = async (conf: string): Promise<void> => {
+    const from = readFileSync(log).length;
+    write(conf);
+    process.kill(gw.pid, 'SIGHUP');
+    await logged(/reload (?:done|refused)/, from);
+    expect(readFileSync(log, 'utf8').slice(from)).not.toContain('reload refused');
+  };
+  return { dir, load };
+}
+
+/** Serves nothing. */
+function idle(dir: string): string {
+  return `user ${userInfo().username}; pid ${dir}/nginx.pid; events { } http { }`;
+}
+
+async function loadIntoGateway(t: Owner, site: string): Promise<Site> {
+  const { dir, load } = await (gateway ??= startGateway());
+  const names = await build(t, site, dir);
+  await load(readFileSync(join(dir, 'nginx.conf'), 'utf8'));
+  return { names, stop: () => load(idle(dir)) };
 }
 
 /** A server may close a connection that it has accepted, as with `return 444`. */
@@ -286,15 +323,17 @@ function withoutTimes(line: string): string {
 const sites = readdirSync(directory).filter((name) => !name.includes('.'));
 
 for (const site of sites) {
-  for (const server of servers) {
-    test.runIf(HAS_OPENSSL)(`${server.name} serves a site of ${site} as recorded`, async (t) => {
-      const { names, stop } = await start(t, site, server);
+  for (const [name, serve] of Object.entries(servers)) {
+    test.runIf(HAS_OPENSSL)(`${name} serves a site of ${site} as recorded`, async (t) => {
+      const { names, stop } = await serve(t, site);
+      await expect.poll(() => call(Number(names['PORT']), '/').then(() => true, isClosed)).toBe(true);
       const received = await responses(site, names);
       await stop();
-      const given = received + masked(logLines(names['DIR'] ?? ''), names);
-      const file = join(directory, `${site}.recorded`);
-      if (process.env['RECORD'] && server.name === 'nginx') writeFileSync(file, given);
-      else expect(given).toBe(readFileSync(file, 'utf8'));
+      const given = (): string => received + masked(logLines(names['DIR'] ?? ''), names);
+      const recorded = join(directory, `${site}.recorded`);
+      if (process.env['RECORD'] && name === 'nginx') writeFileSync(recorded, given());
+      // A configuration that was replaced closes its logs a moment later.
+      else await expect.poll(given).toBe(readFileSync(recorded, 'utf8'));
     });
   }
 }
