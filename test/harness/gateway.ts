@@ -56,7 +56,8 @@ const WAIT_MS = 15_000;
 const MOST_USES = 40;
 const MOST_IDLE = 4;
 /** Directives that show counters, which begin with the process, and one that only a start can raise. */
-const OF_THE_START = /\b(control_\w+|stub_status|upstream_balancer_status|large_client_header_buffers)\b/;
+const OF_THE_START =
+  /\b(control_\w+|prometheus_metrics|stub_status|upstream_balancer_status|large_client_header_buffers)\b/;
 const KEPT_FILES: ReadonlySet<string> = new Set(['gw.conf', 'gw.pid', 'error.log', 'access.log']);
 const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
@@ -71,8 +72,8 @@ export type HttpConf = string | ((dir: string, port: number) => string);
  */
 export async function startGateway(t: Owner, http: HttpConf, options: GatewayOptions = {}): Promise<Gateway> {
   const { fresh = OF_THE_START.test(String(http)) } = options;
-  const kind = fresh ? undefined : reusedKind(options);
-  const known = idleGateways.findIndex((one) => one.kind === kind);
+  const kind = reusedKind(options);
+  const known = fresh ? -1 : idleGateways.findIndex((one) => one.kind === kind);
   const idle = known < 0 ? undefined : idleGateways.splice(known, 1)[0]?.gateway;
   const gateway = idle ?? (await laidOut(options));
   t.onTestFailed?.(() => {
@@ -82,7 +83,9 @@ export async function startGateway(t: Owner, http: HttpConf, options: GatewayOpt
   t.onTestFinished(async () => {
     let isIdle = false;
     try {
-      isIdle = kind !== undefined && (await gateway.rest());
+      // A start for one test must not end the idle gateways of others.
+      const isWanted = !fresh || !idleGateways.some((one) => one.kind === kind);
+      isIdle = kind !== undefined && isWanted && (await gateway.rest());
     } finally {
       if (!isIdle) await endOf(gateway);
     }
@@ -91,7 +94,7 @@ export async function startGateway(t: Owner, http: HttpConf, options: GatewayOpt
     const oldest = idleGateways.length > MOST_IDLE ? idleGateways.shift() : undefined;
     if (oldest) await endOf(oldest.gateway);
   });
-  if (idle) await idle.replace(http, options.files ?? {});
+  if (idle) await idle.replace(http, options.files ?? {}, options.port);
   else await gateway.begin(http, options.files ?? {});
   return gateway;
 }
@@ -110,8 +113,8 @@ async function endOf(gateway: Gateway): Promise<void> {
 
 /** `undefined` if no other test can use the gateway. */
 function reusedKind(options: GatewayOptions): string | undefined {
-  const { workers = 1, main = '', env, args, nodeFlags, program, port, supervised, expectAlerts } = options;
-  if (program || port || supervised || expectAlerts || /\buser\s/.test(main)) return undefined;
+  const { workers = 1, main = '', env, args, nodeFlags, program, supervised, expectAlerts } = options;
+  if (program || supervised || expectAlerts || /\buser\s/.test(main)) return undefined;
   return JSON.stringify({ workers, main, env, args, nodeFlags });
 }
 
@@ -193,6 +196,9 @@ export class Gateway {
   }
 
   start(): void {
+    // What an earlier process got and wrote tells nothing about this one.
+    this.#signals.clear();
+    this.#outputBefore = 0;
     const { env, args = [], nodeFlags = [], program = GW } = this.#options;
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(VITEST|NODE_|DATABASE_URL)/.test(name),
@@ -227,11 +233,11 @@ export class Gateway {
     this.#emptyLogs();
   }
 
-  /** Reloads with other files and another configuration, on another port. */
-  async replace(http: HttpConf, files: Readonly<Record<string, string>>): Promise<void> {
+  /** Reloads with other files and another configuration, on another port: `port`, or a free one. */
+  async replace(http: HttpConf, files: Readonly<Record<string, string>>, port?: number): Promise<void> {
     this.lay(files);
     // A port keeps its engine, and being open on all addresses, until a restart.
-    this.#port = await freePort();
+    this.#port = port ?? (await freePort());
     const verdict = await this.reload(this.confOf(http));
     if (verdict === 'refused')
       throw new Error(`the configuration is refused:\n${this.output()}${this.errorLog()}`);

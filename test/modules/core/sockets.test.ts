@@ -67,7 +67,10 @@ test('listen parameters that tune sockets are taken', async (t) => {
 });
 
 test('worker_processes auto starts a worker for each core', async (t) => {
-  const gw = await startGateway(t, 'server { return 200; }', { workers: 'auto' as unknown as number });
+  const gw = await startGateway(t, 'server { return 200; }', {
+    workers: 'auto' as unknown as number,
+    fresh: true,
+  });
   expect((await gw.waitForLog(/start worker processes: (\d+)/))[1]).toBe(String(availableParallelism()));
 });
 
