@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { basename, join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
-import { cached, startOrigin } from './origin.ts';
+import { wholeFile } from '../../../harness/owner.ts';
+import { cached, type Origin, startOrigin } from './origin.ts';
 
 const isEntry = (path: string): boolean => !path.endsWith('.part') && statSync(path).isFile();
 
@@ -106,19 +107,44 @@ function flip(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-for (const { it, damage, isForeign } of damages) {
-  test(`a stored response is fetched again if ${it} was damaged`, async (t) => {
-    const origin = await startOrigin(t);
-    const gw = await startGateway(t, cached(origin));
-    expect(await status(gw)).toBe('MISS number 1');
-    const path = await stored(gw);
+describe('a stored response is fetched again if', () => {
+  const file = wholeFile();
+  const pathOf = (nth: number): string => `/damaged-${nth}`;
+  const entries: string[] = [];
+  let gw: Gateway;
+
+  beforeAll(async () => {
+    const origin = await startOrigin(file);
+    origin.respond = numberedByPath();
+    gw = await startGateway(file, cached(origin));
+    for (const [nth] of damages.entries()) {
+      expect(await status(gw, pathOf(nth))).toBe('MISS number 1');
+      await vi.waitFor(() => expect(filesOf(gw)).toHaveLength(nth + 1), 15_000);
+      entries.push(...filesOf(gw).filter((path) => !entries.includes(path)));
+    }
     await gw.stop();
-    damage(path);
+    for (const [nth, { damage }] of damages.entries()) damage(entries[nth] as string);
     const from = gw.errorLog().length;
     gw.start();
     await gw.waitForLog(/start worker processes/, from);
-    expect(await status(gw)).toBe('MISS number 2');
-    expect(await status(gw)).toBe('HIT number 2');
-    if (!isForeign) await gw.waitForLog(/\[crit\].*damaged/, from);
   });
+
+  for (const [nth, { it, isForeign }] of damages.entries()) {
+    test(`${it} was damaged`, async () => {
+      expect(await status(gw, pathOf(nth))).toBe('MISS number 2');
+      expect(await status(gw, pathOf(nth))).toBe('HIT number 2');
+      const entry = basename(entries[nth] as string);
+      if (!isForeign) await gw.waitForLog(new RegExp(`\\[crit\\].*${entry}.*damaged`));
+    });
+  }
+});
+
+/** Each path has numbers of its own. */
+function numberedByPath(): Origin['respond'] {
+  const counts = new Map<string, number>();
+  return ({ url = '' }, response) => {
+    const count = (counts.get(url) ?? 0) + 1;
+    counts.set(url, count);
+    response.setHeader('Cache-Control', 'max-age=3600').end(`number ${count}`);
+  };
 }
