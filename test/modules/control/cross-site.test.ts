@@ -154,7 +154,7 @@ for (const { it, headers, status, stub = status } of askers) {
 }
 
 test('a refused write changes nothing', async (t) => {
-  const gw = await startGateway(t, conf(''));
+  const gw = await startGateway(t, conf(''), { fresh: false });
   const init = { headers: { Host: 'evil.example' } };
   const expected = { status: 403, json: error('"evil.example" is no name of this server') };
   await gw.expect('GET /runtime/flag/set?name=x', expected, init);

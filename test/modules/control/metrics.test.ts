@@ -3,8 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { sabotage, SABOTAGED } from '../../master/saboteur.ts';
+import type { Scrape } from './prometheus-text.ts';
 import { eventually, scrape, sumOf } from './scrapes.ts';
 
+// A gateway may have served other tests: what is counted here has a name of its own.
 const METRICS = 'location = /metrics { control_api metrics; access_log off; }';
 const requestsAt = (location: string) => new RegExp(`^gw_http_requests_total\\{.*location="${location}"`);
 const JSON_EVENT = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"type":"t"}' };
@@ -15,10 +17,12 @@ const ask = async (gw: Gateway, count: number, path = '/a'): Promise<void> => {
 
 for (const workers of [1, 2, 4]) {
   test(`${workers} workers count every request exactly once`, async (t) => {
-    const gw = await startGateway(t, `server { ${METRICS} location /a { return 200 12345; } }`, { workers });
-    await ask(gw, 200);
-    const metrics = await eventually(gw, (now) => expect(sumOf(now, requestsAt('/a'))).toBe(200));
-    const place = `server="127.0.0.1:${gw.port}",location="/a"`;
+    const path = `/by-${workers}`;
+    const http = `server { ${METRICS} location ${path} { return 200 12345; } }`;
+    const gw = await startGateway(t, http, { workers, fresh: false });
+    await ask(gw, 200, path);
+    const metrics = await eventually(gw, (now) => expect(sumOf(now, requestsAt(path))).toBe(200));
+    const place = `server="127.0.0.1:${gw.port}",location="${path}"`;
     expect(metrics.get(`gw_http_requests_total{${place},method="GET",code="200"}`)).toBe(200);
     expect(metrics.get(`gw_http_request_duration_seconds_count{${place}}`)).toBe(200);
     expect(metrics.get(`gw_http_response_size_bytes_sum{${place}}`)).toBe(1_000);
@@ -31,19 +35,22 @@ for (const workers of [1, 2, 4]) {
 
 test('counts continue after a reload, also for a location that was removed and added again', async (t) => {
   const conf = (more: string) =>
-    `server { server_name shop; ${METRICS} location /a { return 200 ok; } ${more} }`;
-  const gw = await startGateway(t, conf('location /b { return 404; }'), { workers: 2 });
-  await ask(gw, 20);
-  await ask(gw, 10, '/b');
-  await eventually(gw, (now) => expect(sumOf(now, requestsAt('/b'))).toBe(10));
+    `server { server_name shop; ${METRICS} location /stays { return 200 ok; } ${more} }`;
+  const left = 'location /left { return 404; }';
+  const gw = await startGateway(t, conf(left), { workers: 2, fresh: false });
+  await ask(gw, 20, '/stays');
+  await ask(gw, 10, '/left');
+  await eventually(gw, (now) => expect(sumOf(now, requestsAt('/left'))).toBe(10));
   const before = await scrape(gw);
   expect(await gw.reload(conf(''))).toBe('done');
-  await ask(gw, 5);
-  expect(await gw.reload(conf('location /b { return 404; }'))).toBe('done');
-  await ask(gw, 1, '/b');
+  await ask(gw, 5, '/stays');
+  expect(await gw.reload(conf(left))).toBe('done');
+  await ask(gw, 1, '/left');
+  const countOf = (now: Scrape, path: string, code: number) =>
+    now.get(`gw_http_requests_total{server="shop",location="${path}",method="GET",code="${code}"}`);
   const after = await eventually(gw, (now) => {
-    expect(now.get('gw_http_requests_total{server="shop",location="/a",method="GET",code="200"}')).toBe(25);
-    expect(now.get('gw_http_requests_total{server="shop",location="/b",method="GET",code="404"}')).toBe(11);
+    expect(countOf(now, '/stays', 200)).toBe(25);
+    expect(countOf(now, '/left', 404)).toBe(11);
   });
   for (const [series, value] of before) {
     if (/_total|_count|_bucket|accepted|handled/.test(series))
@@ -52,16 +59,16 @@ test('counts continue after a reload, also for a location that was removed and a
 });
 
 test('requests of workers that a reload adds are counted', async (t) => {
-  const http = `server { ${METRICS} location /a { return 200 ok; } }`;
-  const gw = await startGateway(t, http);
-  await ask(gw, 10);
+  const http = `server { ${METRICS} location /added { return 200 ok; } }`;
+  const gw = await startGateway(t, http, { fresh: false });
+  await ask(gw, 10, '/added');
   const from = gw.errorLog().length;
   writeFileSync(gw.conf, readFileSync(gw.conf, 'utf8').replace('worker_processes 1;', 'worker_processes 3;'));
   gw.signal('SIGHUP');
   await gw.waitForLog(/reload done/, from);
-  await ask(gw, 50);
+  await ask(gw, 50, '/added');
   await eventually(gw, (now) => {
-    expect(sumOf(now, requestsAt('/a'))).toBe(60);
+    expect(sumOf(now, requestsAt('/added'))).toBe(60);
     expect(sumOf(now, /^nginx_http_requests_total/)).toBeGreaterThan(60);
     expect([...now.keys()].filter((series) => series.startsWith('gw_worker_heap_bytes'))).toHaveLength(3);
   });
@@ -145,18 +152,18 @@ test('beyond "metrics_max_series" requests are counted as "other", and none is l
 });
 
 test('requests are not counted by location unless a location shows metrics', async (t) => {
-  const without = 'server { location /a { return 200 ok; } }';
+  const without = 'server { location /shown { return 200 ok; } }';
   const gw = await startGateway(t, without);
-  await ask(gw, 5);
-  expect(await gw.reload(`server { ${METRICS} location /a { return 200 ok; } }`)).toBe('done');
-  await ask(gw, 3);
-  const metrics = await eventually(gw, (now) => expect(sumOf(now, requestsAt('/a'))).toBe(3));
+  await ask(gw, 5, '/shown');
+  expect(await gw.reload(`server { ${METRICS} location /shown { return 200 ok; } }`)).toBe('done');
+  await ask(gw, 3, '/shown');
+  const metrics = await eventually(gw, (now) => expect(sumOf(now, requestsAt('/shown'))).toBe(3));
   expect(metrics.get('nginx_http_requests_total')).toBeGreaterThanOrEqual(9);
 });
 
 test('metrics show a refused reload and the next successful one', async (t) => {
   const http = `server { ${METRICS} }`;
-  const gw = await startGateway(t, http);
+  const gw = await startGateway(t, http, { fresh: false });
   const first = await scrape(gw);
   expect(first.get('gw_config_last_reload_successful')).toBe(1);
   expect(await gw.reload(`server { ${METRICS} retrun 200; }`)).toBe('refused');
@@ -177,17 +184,17 @@ test('every worker shows the contents of rings and flags', async (t) => {
     t,
     `shared_dict_zone zone=feature_flags:1m;
      server { ${METRICS}
-       location /events { worker_events_api; worker_events_zone bus; worker_events_channel c; worker_events_ring_size 2; }
+       location /events { worker_events_api; worker_events_zone shown; worker_events_channel c; worker_events_ring_size 2; }
        location = /set { control_api flag_set; } }`,
-    { workers: 2 },
+    { workers: 2, fresh: false },
   );
   for (let i = 0; i < 5; i++) await gw.expect('POST /events', { status: 200 }, JSON_EVENT);
   await gw.expect('GET /set?name=new"look', { status: 200 });
   await gw.expect('GET /set?name=old&enabled=off', { status: 200 });
   for (let i = 0; i < 8; i++) {
     const metrics = await scrape(gw);
-    expect(metrics.get('gw_events_published_total{zone="bus"}')).toBe(5);
-    expect(metrics.get('gw_events_dropped_total{zone="bus"}')).toBe(3);
+    expect(metrics.get('gw_events_published_total{zone="shown"}')).toBe(5);
+    expect(metrics.get('gw_events_dropped_total{zone="shown"}')).toBe(3);
     expect(metrics.get('gw_flag{name="new\\"look"}')).toBe(1);
     expect(metrics.get('gw_flag{name="old"}')).toBe(0);
   }

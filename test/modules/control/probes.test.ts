@@ -46,7 +46,7 @@ test('readiness follows a store that goes away and comes back; liveness does not
   const gw = await startGateway(
     t,
     `server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } location /own { kv_pass embedded:data/kv; } }`,
-    { workers: 2 },
+    { workers: 2, fresh: false },
   );
   const name = `kv:127.0.0.1:${store.port}`;
   expect((await becomes(gw, 200)).checks).toEqual({
@@ -70,6 +70,7 @@ test('a store that hangs is reported as not ready, in time', async (t) => {
   const gw = await startGateway(
     t,
     `kv_timeout 300ms; server { ${PROBES} location /kv { kv_pass 127.0.0.1:${store.port}; kv_key $uri; } }`,
+    { fresh: false },
   );
   await becomes(gw, 200);
   store.signal('SIGSTOP');

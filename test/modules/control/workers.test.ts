@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { error } from './cases/case.ts';
 
+/** Nothing here is counted from the start of a process. */
+const options = { workers: 4, fresh: false };
+
 const conf = (sizeKb: number, more = '') => `
   shared_dict_zone zone=feature_flags:${sizeKb}k ${more};
   feature_flag $new new;
@@ -11,7 +14,7 @@ const conf = (sizeKb: number, more = '') => `
   }`;
 
 test('a change in one worker shows in all of them at once', async (t) => {
-  const gw = await startGateway(t, conf(64), { workers: 4 });
+  const gw = await startGateway(t, conf(64), options);
   for (let round = 0; round < 20; round++) {
     const enabled = round % 2 === 0;
     await gw.fetch(`/runtime/flag/set?name=new&enabled=${enabled}&rollout_pct=${round % 2 === 0 ? 100 : 7}`);
@@ -29,7 +32,7 @@ test('a change in one worker shows in all of them at once', async (t) => {
 });
 
 test('flags that are set at the same time are all kept', async (t) => {
-  const gw = await startGateway(t, conf(64), { workers: 4 });
+  const gw = await startGateway(t, conf(64), options);
   const names = Array.from({ length: 200 }, (_, n) => `flag-${String(n).padStart(3, '0')}`);
   await Promise.all(names.map((name, n) => gw.fetch(`/runtime/flag/set?name=${name}&pct=${n % 101}`)));
   const flags = JSON.parse((await gw.fetch('/runtime/flags')).body) as {
@@ -42,7 +45,7 @@ test('flags that are set at the same time are all kept', async (t) => {
 });
 
 test('a reload keeps flags while the size of their dictionary stays', async (t) => {
-  const gw = await startGateway(t, conf(64), { workers: 2 });
+  const gw = await startGateway(t, conf(64), options);
   await gw.fetch('/runtime/flag/set?name=new&pct=100&ttl=0');
   expect(await gw.reload(conf(64, 'timeout=10s evict'))).toBe('done');
   await gw.expect('GET /runtime/flag?name=new', {
@@ -53,7 +56,7 @@ test('a reload keeps flags while the size of their dictionary stays', async (t) 
 });
 
 test('a full dictionary refuses new flags and probes, and keeps its entries', async (t) => {
-  const gw = await startGateway(t, conf(4), { workers: 2 });
+  const gw = await startGateway(t, conf(4), options);
   for (let n = 0; n < 29; n++)
     await gw.expect(`GET /runtime/flag/set?name=f${n}&ttl=0`, {
       json: { status: 'ok', action: 'set', name: `f${n}`, enabled: 'true', rollout_pct: '100', ttl_s: '0' },
@@ -74,7 +77,7 @@ test('a full dictionary refuses new flags and probes, and keeps its entries', as
 });
 
 test('with evict the least recently used flags are removed', async (t) => {
-  const gw = await startGateway(t, conf(4, 'evict'));
+  const gw = await startGateway(t, conf(4, 'evict'), { fresh: false });
   for (let n = 0; n < 29; n++) await gw.fetch(`/runtime/flag/set?name=f${n}`);
   await gw.fetch('/runtime/flag?name=f0');
   await gw.expect('GET /runtime/flag/set?name=f29', { status: 200 });

@@ -149,7 +149,10 @@ test('the log tail has the lines of the master and the requests of every worker,
 test('a request that waits for events gets them, from any ring', async (t) => {
   const ring = (name: string) =>
     `location /${name} { worker_events_api; worker_events_zone ${name}; worker_events_channel c-${name}; }`;
-  const gw = await startGateway(t, `server { ${ring('one')} ${ring('two')} ${CONSOLE} }`, { workers: 2 });
+  const gw = await startGateway(t, `server { ${ring('one')} ${ring('two')} ${CONSOLE} }`, {
+    workers: 2,
+    fresh: false,
+  });
   const first = await read<EventPage>(gw, DATA_PATHS.events);
   expect(first).toMatchObject({ zones: ['one', 'two'], zone: 'one', newest: 0, entries: [] });
   const waiting = read<EventPage>(gw, DATA_PATHS.events, '?zone=two&since=0&wait=1');
@@ -176,7 +179,7 @@ test('a flag that is changed in the console changes for every worker at once', a
   const gw = await startGateway(
     t,
     `${FLAGS} feature_flag $f f; server { location /f { return 200 "$f"; } ${CONSOLE} }`,
-    { workers: 4 },
+    { workers: 4, fresh: false },
   );
   for (const enabled of [true, false, true]) {
     expect((await change(gw, { set: { name: 'f', enabled, rolloutPct: 100, ttlS: 0 } })).status).toBe(200);

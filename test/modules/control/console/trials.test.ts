@@ -53,7 +53,7 @@ beforeAll(async () => {
       location /_gw/ { control_console on; control_console_api on; }
       location /quiet/ { control_console on; }
     }`,
-    { workers: 2 },
+    { workers: 2, fresh: false },
   );
   apis = (JSON.parse((await gw.fetch(`/_gw/${DATA_PATHS.apis}`)).body) as ApiPage).apis;
 });
@@ -411,7 +411,7 @@ test('a database that cannot be reached is reported, and the log has the user', 
       control_console on; control_console_api on;
     }
   }`;
-  const lost = await startGateway(t, conf, { files: { users: 'ann:{PLAIN}melon\n' } });
+  const lost = await startGateway(t, conf, { fresh: false, files: { users: 'ann:{PLAIN}melon\n' } });
   const headers = { ...HEADERS, Authorization: `Basic ${Buffer.from('ann:melon').toString('base64')}` };
   const path = `/_gw/${DATA_PATHS.apis}`;
   const [found] = (JSON.parse((await lost.fetch(path, { headers })).body) as ApiPage).apis;
@@ -433,7 +433,7 @@ test('a trial takes the settings in the database, as they are at that time', asy
     location /rest/ { dbrest_pass "${own.dsn}"; dbrest_config on; dbrest_schemas api; dbrest_anon_role anon; }
     location /_gw/ { control_console on; control_console_api on; }
   }`;
-  const served = await startGateway(t, conf);
+  const served = await startGateway(t, conf, { fresh: false });
   const [api] = (JSON.parse((await served.fetch(`/_gw/${DATA_PATHS.apis}`)).body) as ApiPage).apis;
   const body = JSON.stringify({ ...PLAIN, api: api?.id, target: '/rest/fruit?select=name' });
   const rows = async (): Promise<unknown> => {
