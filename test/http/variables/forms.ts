@@ -1,4 +1,4 @@
-import { loadTree, Report } from '../../../grammar/index.ts';
+import { type ConfigTree, loadTree, Report } from '../../../grammar/index.ts';
 import { type AnyRow, bind, type Context, type DirectiveEntry, Registry } from '../../../src/config/index.ts';
 import { MODULES } from '../../../src/modules/index.ts';
 
@@ -61,13 +61,15 @@ export function findForms(): readonly Form[] {
 }
 
 function formsOf({ name, owner, row }: DirectiveEntry, context: Context): Form[] {
-  const tried = new Set<string>();
+  const tried = [...new Map([...candidates(name, row)].map((one) => [one.text, one])).values()];
+  const trees = treesOf(
+    tried.map(({ text }) => text),
+    context,
+  );
   const found: Form[] = [];
   const places = new Set<string>();
-  for (const { place, text } of candidates(name, row)) {
-    if (places.has(place) || tried.has(text)) continue;
-    tried.add(text);
-    if (!takesVariable(text, context)) continue;
+  for (const [nth, { place, text }] of tried.entries()) {
+    if (places.has(place) || !takesVariable(trees[nth]!)) continue;
     places.add(place);
     found.push({ directive: name, module: owner, context, text });
   }
@@ -105,12 +107,17 @@ function* fillings(count: number): Generator<string[]> {
   for (const rest of fillings(count - 1)) for (const word of FILLERS) yield [word, ...rest];
 }
 
-function takesVariable(text: string, context: Context): boolean {
-  const http = around[context]?.(text) ?? '';
+/** The tree of each text, parsed at once. */
+function treesOf(texts: readonly string[], context: Context): readonly ConfigTree[] {
   const report = new Report();
-  const source = { file: '/etc/gw/gw.conf', name: 'gw.conf', env: {}, report };
-  const tree = loadTree({ ...source, text: `http { map $uri $probe { } ${http} }` });
-  if (!tree) return false;
+  const text = texts.map((each) => `http { ${around[context]?.(each) ?? ''} }`).join('\n');
+  const tree = loadTree({ file: '/etc/gw/gw.conf', name: 'gw.conf', env: {}, report, text });
+  if (!tree || report.failed) throw new Error(report.faults[0]?.message);
+  return tree.directives.map((http) => ({ ...tree, directives: [http] }));
+}
+
+function takesVariable(tree: ConfigTree): boolean {
+  const report = new Report();
   const { uses } = bind(tree, { registry, report, confDir: '/etc/gw', prefix: '/etc/gw', compat: 'refuse' });
   return !report.failed && uses.some(({ name }) => name === 'probe');
 }
