@@ -2,7 +2,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
-import { cached, cacheStatus, movableClock, startOrigin } from './origin.ts';
+import { cached, cacheStatus, clockOfFile, startOrigin } from './origin.ts';
+
+const { options, passed } = clockOfFile();
 
 function filesOf(gw: Gateway): string[] {
   const root = join(gw.dir, 'cache');
@@ -14,14 +16,13 @@ function filesOf(gw: Gateway): string[] {
 
 test('a response that is not requested during "inactive" is removed, fresh or not', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
-  const gw = await startGateway(t, cached(origin, '', 'inactive=1m'), clock.options);
+  const gw = await startGateway(t, cached(origin, '', 'inactive=1m'), options);
   await cacheStatus(gw, '/a');
   await cacheStatus(gw, '/b');
   await expect.poll(() => filesOf(gw)).toHaveLength(2);
-  clock.move(40);
+  passed(40);
   expect(await cacheStatus(gw, '/b')).toBe('HIT number 2');
-  clock.move(70);
+  passed(70);
   await expect.poll(() => filesOf(gw), { timeout: 5_000 }).toHaveLength(1);
   expect(await cacheStatus(gw, '/b')).toBe('HIT number 2');
   expect(await cacheStatus(gw, '/a')).toBe('MISS number 3');
@@ -29,17 +30,16 @@ test('a response that is not requested during "inactive" is removed, fresh or no
 
 test('over "max_size" the least recently used responses go', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
   const gw = await startGateway(
     t,
     cached(origin, '', 'max_size=250k manager_files=2 manager_sleep=1ms'),
-    clock.options,
+    options,
   );
   origin.respond = (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=3600').end('x'.repeat(50_000));
   };
   for (let n = 0; n < 8; n++) {
-    clock.move(n * 2);
+    passed(n * 2);
     await cacheStatus(gw, `/${n}`);
     await cacheStatus(gw, '/0');
   }
@@ -81,8 +81,7 @@ test('a start removes unfinished files and keeps files of other programs', async
 
 test('every response is sent if the directory of its cache is missing', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
-  const gw = await startGateway(t, cached(origin), clock.options);
+  const gw = await startGateway(t, cached(origin), options);
   const large = 'x'.repeat(300_000);
   await cacheStatus(gw);
   await expect.poll(() => filesOf(gw)).toHaveLength(1);
@@ -95,7 +94,7 @@ test('every response is sent if the directory of its cache is missing', async (t
   for (let round = 0; round < 3; round++) expect(await cacheStatus(gw, '/large')).toBe(`MISS ${large}`);
   expect(gw.errorLog().match(/\[crit\].*stores nothing for 10s/g)).toHaveLength(1);
   rmSync(join(gw.dir, 'cache'));
-  clock.move(11);
+  passed(11);
   expect(await cacheStatus(gw, '/large')).toBe(`MISS ${large}`);
   await expect.poll(() => cacheStatus(gw, '/large')).toBe(`HIT ${large}`);
 });
@@ -117,8 +116,7 @@ test('if the file of a response is missing, it is fetched again', async (t) => {
 
 test('files that cannot be opened are logged once in 10 s', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
-  const gw = await startGateway(t, cached(origin), clock.options);
+  const gw = await startGateway(t, cached(origin), options);
   origin.respond = (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=3600').end('x'.repeat(300_000));
   };
@@ -126,7 +124,7 @@ test('files that cannot be opened are logged once in 10 s', async (t) => {
   const told = (): number => gw.errorLog().match(/\[crit\].*open\(\)/g)?.length ?? 0;
   // The files of the first round are stored. Later rounds fetch the pages again, because their files are gone.
   for (const [round, lines] of [0, 1, 1, 2].entries()) {
-    if (round === 3) clock.move(11);
+    if (round === 3) passed(11);
     for (const path of complete()) rmSync(path);
     for (const path of ['/a', '/b', '/c']) expect((await cacheStatus(gw, path)).slice(0, 6)).toBe('MISS x');
     await expect.poll(complete).toHaveLength(3);

@@ -3,13 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
-import { cached, cacheStatus, movableClock, startOrigin } from './origin.ts';
+import { cached, cacheStatus, clockOfFile, startOrigin } from './origin.ts';
+
+const { options, passed } = clockOfFile();
 
 test('a purge while a response is revalidated does not stop the cache', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
   const location = 'proxy_cache_key $uri; proxy_cache_revalidate on; proxy_cache_purge $http_x_purge;';
-  const gw = await startGateway(t, cached(origin, location), clock.options);
+  const gw = await startGateway(t, cached(origin, location), options);
   let answer: ServerResponse | undefined;
   origin.respond = ({ headers }, response) => {
     if (headers['if-none-match'] !== undefined) answer = response;
@@ -17,7 +18,7 @@ test('a purge while a response is revalidated does not stop the cache', async (t
   };
   await gw.fetch('/a');
   await expect.poll(() => cacheStatus(gw)).toBe('HIT body');
-  clock.move(20);
+  passed(20);
   const revalidated = cacheStatus(gw);
   await expect.poll(() => answer).toBeDefined();
   await gw.expect('GET /a', { status: 204 }, { headers: { 'X-Purge': '1' } });
@@ -65,19 +66,18 @@ test('"proxy_limit_rate" holds for responses that are stored', async (t) => {
 
 test('variables of a stale response are not those of the request that updates it', async (t) => {
   const origin = await startOrigin(t);
-  const clock = movableClock(t);
   origin.respond = (_request, response) =>
     void response.setHeader('Cache-Control', 'max-age=10').end('x'.repeat(3_000_000));
   const location = `proxy_cache_use_stale updating; proxy_cache_background_update on;
     access_log logs/x told;`;
   const format = `log_format told "$upstream_cache_status [$upstream_addr] [$upstream_status]";`;
   const gw = await startGateway(t, `${format} ${cached(origin, location)}`, {
-    ...clock.options,
+    ...options,
     files: { 'logs/x': '' },
   });
   await gw.fetch('/a');
   await expect.poll(async () => (await gw.fetch('/a')).headers.get('x-cache')).toBe('HIT');
-  clock.move(20);
+  passed(20);
   expect((await gw.fetch('/a')).headers.get('x-cache')).toBe('STALE');
   await expect.poll(() => gw.read('logs/x')).toMatch(/STALE/);
   expect(gw.read('logs/x')).toContain('STALE [-] [-]');

@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beforeEach } from 'vitest';
 import type { Gateway, GatewayOptions } from '../../../harness/gateway.ts';
 import type { CallInit } from '../../../harness/http.ts';
-import type { Owner } from '../../../harness/owner.ts';
+import { type Owner, wholeFile } from '../../../harness/owner.ts';
 
 /** An upstream that counts its requests; `respond` may be replaced at any time. */
 export interface Origin {
@@ -67,6 +68,25 @@ export function movableClock(t: Owner): Clock {
     options: { nodeFlags: ['--import', program], env: { GW_TEST_CLOCK: file } },
     move: (seconds) => writeFileSync(file, String(seconds * 1000)),
   };
+}
+
+/** A clock for all tests of a file, so that they can have the same gateway: it never goes back. */
+export interface FileClock {
+  readonly options: GatewayOptions;
+  /** Sets the time of the gateway to so many seconds after the test has begun. */
+  passed(seconds: number): void;
+}
+
+/** Call it at the top level of the file. */
+export function clockOfFile(): FileClock {
+  const { options, move } = movableClock(wholeFile());
+  let testsBegun = 0;
+  const passed = (seconds: number): void => move(testsBegun * 1_000 + seconds);
+  beforeEach(() => {
+    testsBegun += 1;
+    passed(0);
+  });
+  return { options, passed };
 }
 
 /** Returns `STATUS body` of a response. */

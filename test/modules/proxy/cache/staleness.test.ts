@@ -1,20 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { gatewayPerOptions } from '../../../harness/gateway.ts';
-import { wholeFile } from '../../../harness/owner.ts';
-import { cached, cacheStatus, movableClock, type Origin, startOrigin } from './origin.ts';
+import { cached, cacheStatus, clockOfFile, type Origin, startOrigin } from './origin.ts';
 
 type Respond = Origin['respond'];
 
 const load = gatewayPerOptions();
-const clock = movableClock(wholeFile());
-let testsBegun = 0;
-/** Moves the clock of the gateway, which never goes back, to so many seconds after the test has begun. */
-const passed = (seconds: number): void => clock.move(testsBegun * 1_000 + seconds);
-beforeEach(() => {
-  testsBegun += 1;
-  passed(0);
-});
+const { options, passed } = clockOfFile();
 
 /** Responds with a body that is fresh for ten seconds. */
 const fresh =
@@ -33,7 +25,7 @@ test('the age of a stored response is in whole seconds since it was stored or re
   const gw = await load(
     t,
     cached(origin, 'proxy_cache_revalidate on; add_header X-Age $upstream_cache_age;'),
-    clock.options,
+    options,
   );
   const age = async (): Promise<string> => {
     const { headers } = await gw.fetch('/a');
@@ -111,7 +103,7 @@ const expired: readonly {
 for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
   test(`an expired response ${it}`, async (t) => {
     const origin = await startOrigin(t);
-    const gw = await load(t, cached(origin, conf), clock.options);
+    const gw = await load(t, cached(origin, conf), options);
     origin.respond = first;
     expect(await cacheStatus(gw)).toBe('MISS one');
     passed(9);
@@ -130,7 +122,7 @@ for (const { it, conf = '', first = fresh('one'), then, sees } of expired) {
 test('a stale response is served at once, and updated by a separate request', async (t) => {
   const origin = await startOrigin(t);
   const conf = 'proxy_cache_use_stale updating; proxy_cache_background_update on;';
-  const gw = await load(t, cached(origin, conf), clock.options);
+  const gw = await load(t, cached(origin, conf), options);
   origin.respond = fresh('one');
   expect(await cacheStatus(gw)).toBe('MISS one');
   passed(12);
@@ -147,7 +139,7 @@ test('a stale response is served at once, and updated by a separate request', as
 
 test('while a response is updated, others get the stale one within stale-while-revalidate', async (t) => {
   const origin = await startOrigin(t);
-  const gw = await load(t, cached(origin), clock.options);
+  const gw = await load(t, cached(origin), options);
   origin.respond = fresh('one', 'max-age=10, stale-while-revalidate=30');
   expect(await cacheStatus(gw)).toBe('MISS one');
   passed(12);
@@ -165,7 +157,7 @@ test('while a response is updated, others get the stale one within stale-while-r
 
 test('a response that came expired is served while it is updated, within stale-while-revalidate', async (t) => {
   const origin = await startOrigin(t);
-  const gw = await load(t, cached(origin, 'proxy_cache_background_update on;'), clock.options);
+  const gw = await load(t, cached(origin, 'proxy_cache_background_update on;'), options);
   origin.respond = (request, response) => {
     response.setHeader('X-Accel-Expires', '@1');
     fresh('one', 'stale-while-revalidate=2140000000')(request, response);
@@ -176,7 +168,7 @@ test('a response that came expired is served while it is updated, within stale-w
 
 test("the gateway's own 502 is remembered as long as proxy_cache_valid says", async (t) => {
   const origin = await startOrigin(t);
-  const gw = await load(t, cached(origin, 'proxy_cache_valid 502 10s;'), clock.options);
+  const gw = await load(t, cached(origin, 'proxy_cache_valid 502 10s;'), options);
   origin.respond = cut;
   expect(await cacheStatus(gw)).toMatch(/^MISS .*502 Bad Gateway/s);
   origin.respond = fresh('one');
