@@ -21,7 +21,7 @@ export async function writeFiles(directory: string, files: Example['files'] = {}
     await mkdir(dirname(path), { recursive: true });
     if (typeof file === 'string') await writeFile(path, file);
     else if ('text' in file) await writeWithMode(path, file);
-    else await make(file, path, files);
+    else await make(file, { name, path }, files);
   }
 }
 
@@ -35,23 +35,24 @@ async function writeWithMode(path: string, { text, mode }: Written): Promise<voi
 
 async function make(
   file: Exclude<MadeFile, Written>,
-  path: string,
+  { name, path }: { readonly name: string; readonly path: string },
   files: NonNullable<Example['files']>,
 ): Promise<void> {
   const certificate = 'keyOf' in file ? files[file.keyOf] : file;
   if (typeof certificate !== 'object' || !('names' in certificate))
     throw new Error(`no certificate for ${path}`);
-  const made = madeOf(certificate, 'keyOf' in file ? join(dirname(path), file.keyOf) : path);
+  const made = madeOf(certificate, 'keyOf' in file ? join(dirname(name), file.keyOf) : name);
   await copyFile(certificates().path(`${made}.${'keyOf' in file ? 'key' : 'crt'}`), path);
   if ('keyOf' in file) await chmod(path, file.mode ?? 0o600);
 }
 
 const known = new Map<string, string>();
 
-/** One certificate for each file of an example that needs it, with its key beside it. */
-function madeOf({ names, days }: Extract<MadeFile, { names: unknown }>, path: string): string {
-  const made = known.get(path) ?? `certificate-${known.size}`;
-  if (!known.has(path)) certificates().signed(made, 'authority', { names, days });
-  known.set(path, made);
+/** One certificate for the files of this name, with its key beside it. */
+function madeOf({ names, days }: Extract<MadeFile, { names: unknown }>, name: string): string {
+  const key = JSON.stringify([name, names, days]);
+  const made = known.get(key) ?? `certificate-${known.size}`;
+  if (!known.has(key)) certificates().signed(made, 'authority', { names, days });
+  known.set(key, made);
   return made;
 }
