@@ -18,16 +18,17 @@ export class StepCounter {
     const counter = new StepCounter(file);
     counter.#session.connect();
     await counter.#session.post('Profiler.enable');
+    // V8 throws away all its compiled code for this, so it begins once.
+    await counter.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
     return counter;
   }
 
   /** Throws when the act does not end. */
   async count(act: () => void): Promise<number> {
-    const options = { callCount: true, detailed: true };
-    await this.#session.post('Profiler.startPreciseCoverage', options);
+    // Taking the counts sets them to zero.
+    await this.#session.post('Profiler.takePreciseCoverage');
     runToEnd(act);
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
-    await this.#session.post('Profiler.stopPreciseCoverage');
     const ours = result.filter(({ url }) => this.#file.test(url));
     if (ours.length === 0) throw new Error(`nothing of ${this.#file} ran`);
     const counts = ours.flatMap(({ functions }) =>
