@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { makeSite } from '../../conformance/site.ts';
 import { wholeConf } from '../../harness/conf.ts';
 import type { Account } from '../../../src/tools/explain/index.ts';
 import { accountOf, configured } from './explained.ts';
+import { wholeFile } from '../../harness/owner.ts';
 import { perTier } from '../../harness/tier.ts';
 
 /*
@@ -53,15 +54,22 @@ function questionOf(request: string): { method: string; url: string; headers: [s
   };
 }
 
+/** An explanation changes no file, so all cases have one site. */
+const file = wholeFile();
+let site: string;
+beforeAll(() => {
+  site = makeSite(file);
+});
+
 let compared = 0;
 /** The distance between those lines of a file that are tested. */
 const STEP = perTier({ short: 6, long: 1 });
 
-for (const file of readdirSync(directory)) {
-  const name = file.replace('.case', '');
+for (const name of readdirSync(directory).map((each) => each.replace('.case', ''))) {
   test(`explain agrees with the gateway about the requests of ${name}`, async (t) => {
-    const [http = '', lines = ''] = readFileSync(new URL(file, directory), 'utf8').split('----------\n');
-    const site = http.includes('SITE') ? makeSite(t) : '';
+    const [http = '', lines = ''] = readFileSync(new URL(`${name}.case`, directory), 'utf8').split(
+      '----------\n',
+    );
     const found = [...http.matchAll(/^# file (\S+): (.*)$/gm)];
     const files = Object.fromEntries(
       found.map(([, path = '', content = '']) => [path, content.replaceAll('\\n', '\n')]),
@@ -70,10 +78,7 @@ for (const file of readdirSync(directory)) {
     const conf = wholeConf({ http: text, dir: '.', port: PORT, workers: 1, main: '' });
     const explained = configured(t, conf, files);
     const plain = (shown: string): string =>
-      shown
-        .replaceAll(site || '\0', 'SITE')
-        .replaceAll(String(PORT), 'PORT')
-        .trimEnd();
+      shown.replaceAll(site, 'SITE').replaceAll(String(PORT), 'PORT').trimEnd();
     const differing: string[] = [];
     for (const [at, line] of lines.trimEnd().split('\n').entries()) {
       if (at % STEP > 0) continue;
