@@ -66,23 +66,22 @@ for (const [index, { it, text, says }] of cases.entries()) {
   });
 }
 
-test('diagnostics are updated with each change of the text', async (t) => {
-  const client = await startClient(t);
+test('diagnostics are updated with each change of the text', async () => {
   const text = 'http {\n  server {\n    listen 8080;\n    retrun 204;\n  }\n}\n';
-  await client.open('gateway.conf', text);
-  expect(await client.diagnostics('gateway.conf')).toMatchObject([
-    { range: { start: { line: 3, character: 4 } } },
-  ]);
+  const path = 'updated/gateway.conf';
+  await shared.open(path, text);
+  expect(await shared.diagnostics(path)).toMatchObject([{ range: { start: { line: 3, character: 4 } } }]);
   const word = { start: { line: 3, character: 4 }, end: { line: 3, character: 10 } };
-  await client.change(
-    'gateway.conf',
+  await shared.change(
+    path,
     { range: word, text: '' },
     {
       range: { start: word.start, end: word.start },
       text: 'return',
     },
   );
-  expect(await client.diagnostics('gateway.conf')).toEqual([]);
+  expect(await shared.diagnostics(path)).toEqual([]);
+  await shared.close(path);
 });
 
 test('a file is checked as part of the configuration that includes it, with the unsaved texts of both', async (t) => {
@@ -158,18 +157,15 @@ for (const { it, text, says } of pieces) {
   });
 }
 
-test('a text that was never saved is checked too', async (t) => {
-  const client = await startClient(t);
-  await client.open('untitled:Untitled-1', 'http { oops; }');
-  expect(await client.diagnostics('untitled:Untitled-1')).toMatchObject([{ code: 'GW105' }]);
+test('a text that was never saved is checked too', async () => {
+  expect(await diagnosticsOf('untitled:Untitled-1', 'http { oops; }')).toMatchObject([{ code: 'GW105' }]);
 });
 
-test('two places of a fault are linked', async (t) => {
-  const client = await startClient(t);
-  await client.open('gateway.conf', 'http { server { location /i { alias /srv/img/; } } }');
-  const found = await client.diagnostics('gateway.conf');
+test('two places of a fault are linked', async () => {
+  const path = 'linked/gateway.conf';
+  const found = await diagnosticsOf(path, 'http { server { location /i { alias /srv/img/; } } }');
   const traversal = found.find(({ code }) => code === 'GW301');
-  expect(traversal?.relatedInformation).toMatchObject([{ location: { uri: client.uri('gateway.conf') } }]);
+  expect(traversal?.relatedInformation).toMatchObject([{ location: { uri: shared.uri(path) } }]);
 });
 
 for (const name of readdirSync(EXAMPLES)) {
