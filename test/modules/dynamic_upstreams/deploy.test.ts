@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { firstAsProgram } from '../../cli/in-process.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
@@ -25,11 +26,16 @@ async function startSlow(t: Owner, name: string): Promise<NamedPeer> {
   return named;
 }
 
+const PAUSE_MS = perTier({ short: 10, long: 0 });
+
 /** Sends requests in some lanes until it is told to stop. */
 function startLoad(lanes: number, send: () => Promise<void>): () => Promise<void> {
   let over = false;
   const lane = async (): Promise<void> => {
-    while (!over) await send();
+    while (!over) {
+      await send();
+      if (PAUSE_MS > 0) await sleep(PAUSE_MS);
+    }
   };
   const running = Array.from({ length: lanes }, lane);
   return async () => {
