@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
-import { movableClock } from '../proxy/cache/origin.ts';
+import { clockOfFile } from '../proxy/cache/origin.ts';
 
 const load = oneGateway();
+const { options, passed } = clockOfFile();
 
 const CLOSING = 'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
 
@@ -37,9 +38,9 @@ const allFiles = () => ({
 /** Returns the name in the certificate that a client gets, the body of the response, and the session. */
 async function visit(
   port: number,
-  options: ConnectionOptions = {},
+  tls: ConnectionOptions = {},
 ): Promise<{ said: string; session: Buffer | undefined }> {
-  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...tls });
   let session = await new Promise<Buffer | undefined>((resolve, reject) => {
     socket.once('secureConnect', () => resolve(socket.getSession())).once('error', reject);
   });
@@ -218,7 +219,6 @@ const CACHES: readonly { it: string; cache: string; locked?: true; steps: readon
 
 for (const { it, cache, locked, steps } of CACHES) {
   test.runIf(HAS_OPENSSL)(`ssl_certificate_cache ${it}`, async (t) => {
-    const clock = movableClock(t);
     const files = {
       ...allFiles(),
       'extra.crt': certificates.read('other.crt'),
@@ -229,7 +229,7 @@ for (const { it, cache, locked, steps } of CACHES) {
       (_, port) => `ssl_certificate_cache ${cache}; ssl_password_file passwords;
         server { listen 127.0.0.1:${port} ssl; return 200 "";
           ssl_certificate $ssl_server_name.crt; ssl_certificate_key $ssl_server_name.key; }`,
-      { files, ...clock.options },
+      { files, ...options },
     );
     const write = (name: string, key = `${name}.key`): void => {
       writeFileSync(join(gw.dir, 'turn.crt'), certificates.read(`${name}.crt`));
@@ -240,7 +240,7 @@ for (const { it, cache, locked, steps } of CACHES) {
       else if (does === 'replace') write('other');
       else if (does === 'remove') for (const end of ['crt', 'key']) rmSync(join(gw.dir, `turn.${end}`));
       else if (does === 'visit others') for (const name of ['other', 'extra']) await saidTo(gw.port, name);
-      else clock.move(does);
+      else passed(does);
       const said = await saidTo(gw.port, 'turn').catch(({ code }: NodeJS.ErrnoException) => `${code}`);
       expect(said.trim(), String(does)).toBe(shown);
     }
