@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
-import { type Gateway, oneGateway, type Owner, startGateway } from '../harness/gateway.ts';
+import { type Gateway, oneGateway, type Owner } from '../harness/gateway.ts';
 import { redis, type TestRedis } from '../harness/redis.ts';
 import { IS_LONG, perTier } from '../harness/tier.ts';
 import { clusterOf, joined, SECRET } from './gateways.ts';
@@ -10,8 +10,6 @@ const load = {
   a: oneGateway({ workers: 2 }),
   b: oneGateway({ workers: 2 }),
   c: oneGateway({ workers: 2 }),
-  'dry-a': oneGateway({ workers: 2 }),
-  'dry-b': oneGateway({ workers: 2 }),
 };
 
 /** Of the zone: memory and counts of a zone with a name that no other test uses are new. */
@@ -29,11 +27,6 @@ interface Limited {
   readonly namespace?: string;
   /** `rate=100r/s cluster=main` */
   readonly zone: string;
-  readonly zoneOfB?: string;
-  /** Of the nodes: `a` and `b` with it in front. */
-  readonly prefix?: 'dry-';
-  /** The gateways are started, and their logs have what they say at first. */
-  readonly isFresh?: boolean;
   /** `burst=20 nodelay` */
   readonly limit?: string;
   /** More directives of the location, of the `cluster` block (by default `PATIENT`), and of `http`. */
@@ -44,10 +37,10 @@ interface Limited {
 
 /** One of the gateways; requests within the limit get a 200 with `$limit_req_status`. */
 function limitedConf(id: string, url: string, spec: Limited & { readonly namespace: string }): string {
-  const { namespace, zone, prefix = '', limit = '', more = '', cluster = PATIENT, http = '' } = spec;
+  const { namespace, zone, limit = '', more = '', cluster = PATIENT, http = '' } = spec;
   return `
   cluster main {
-    backend ${url}; node_id ${prefix}${id}; secret "${SECRET}"; namespace ${namespace}; heartbeat 200ms; ${cluster}
+    backend ${url}; node_id ${id}; secret "${SECRET}"; namespace ${namespace}; heartbeat 200ms; ${cluster}
   }
   limit_req_zone $arg_k zone=${name}:1m ${zone}; ${http} error_page 404 = @in;
   server {
@@ -61,12 +54,9 @@ function limitedConf(id: string, url: string, spec: Limited & { readonly namespa
 /** Two gateways of two workers that have heard of each other. */
 async function startLimited(t: Owner, spec: Limited): Promise<readonly [Gateway, Gateway]> {
   const { url } = spec.store ?? (await redis());
-  const { namespace = freshNamespace(), prefix = '', isFresh = false } = spec;
-  const start = (id: 'a' | 'b', zone: string): Promise<Gateway> => {
-    const conf = limitedConf(id, url, { ...spec, namespace, zone });
-    return isFresh ? startGateway(t, conf, { workers: 2 }) : load[`${prefix}${id}` as const](t, conf);
-  };
-  const both = await Promise.all([start('a', spec.zone), start('b', spec.zoneOfB ?? spec.zone)]);
+  const { namespace = freshNamespace() } = spec;
+  const ids = ['a', 'b'] as const;
+  const both = await Promise.all(ids.map((id) => load[id](t, limitedConf(id, url, { ...spec, namespace }))));
   return joinedAll(both) as Promise<[Gateway, Gateway]>;
 }
 
@@ -213,7 +203,9 @@ for (const { zone, count, stepMs } of [
 test('refusals are logged as nginx does, and a dry run only logs them', async (t) => {
   const spec = { zone: 'rate=1r/m cluster=main', namespace: freshNamespace() };
   const [a, b] = await startLimited(t, spec);
-  const [dry] = await startLimited(t, { ...spec, prefix: 'dry-', more: 'limit_req_dry_run on;' });
+  const { url } = await redis();
+  const dry = await load.c(t, limitedConf('c', url, { ...spec, more: 'limit_req_dry_run on;' }));
+  await joinedAll([a, b, dry]);
   expect(await statusOf(a)).toBe(200);
   expect(await statusOf(b)).toBe(503);
   await b.waitForLog(
@@ -341,11 +333,10 @@ test('a request that a later limit refuses has been counted by the shared ones b
 });
 
 test('another rate on another gateway is told with both names', async (t) => {
-  const gateways = await startLimited(t, {
-    zone: 'rate=1r/m sync',
-    zoneOfB: 'rate=2r/m sync',
-    isFresh: true,
-  });
+  const spec = { namespace: freshNamespace(), zone: 'rate=1r/m sync' };
+  const gateways = await startLimited(t, spec);
+  const { url } = await redis();
+  expect(await gateways[1].reload(limitedConf('b', url, { ...spec, zone: 'rate=2r/m sync' }))).toBe('done');
   const said =
     /\[warn\] .*"li:zone\d+" has other parameters on node "(?:a" than on node "b|b" than on node "a)"/;
   await expect.poll(() => gateways.map((gw) => gw.errorLog()).join('')).toMatch(said);

@@ -38,7 +38,7 @@ async function startCaching(t: Owner, { id, store, upstream, more = '' }: Cachin
       location /_gw/ { control_console on; }
       location = /cluster { control_api cluster; }
     }`,
-    { workers: 2 },
+    { workers: 2, fresh: false },
   );
   await joined(gw);
   return gw;
