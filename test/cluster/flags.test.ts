@@ -30,7 +30,7 @@ const confOf = (
 
 /** Two workers, of which one runs the node. */
 async function startFlags(t: Owner, id: string, shared: Shared): Promise<Gateway> {
-  const gw = await startGateway(t, confOf(id, shared), { workers: 2 });
+  const gw = await startGateway(t, confOf(id, shared), { workers: 2, fresh: false });
   await joined(gw);
   return gw;
 }

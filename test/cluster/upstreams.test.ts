@@ -30,7 +30,7 @@ const confOf = (id: string, { namespace, url, servers, api = '' }: SharedUpstrea
   }`;
 
 async function startOne(t: Owner, id: string, shared: SharedUpstreams): Promise<Gateway> {
-  const gw = await startGateway(t, confOf(id, shared), { workers: 2 });
+  const gw = await startGateway(t, confOf(id, shared), { workers: 2, fresh: false });
   await joined(gw);
   return gw;
 }
@@ -112,7 +112,9 @@ test('a session that one gateway has learned stays with its server at another on
       location / { proxy_pass http://app; add_header Peer $upstream_addr; }
       location = /cluster { control_api cluster; }
     }`;
-  const [one, two] = await Promise.all(['one', 'two'].map((id) => startGateway(t, conf(id), { workers: 2 })));
+  const [one, two] = await Promise.all(
+    ['one', 'two'].map((id) => startGateway(t, conf(id), { workers: 2, fresh: false })),
+  );
   await Promise.all([one, two].map((gw) => joined(gw as Gateway)));
   const peerOf = async (gw: Gateway | undefined, path: string, session = ''): Promise<string | null> => {
     const response = await gw?.fetch(path, { headers: { Cookie: `app=${session}` } });
