@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { startGateway } from '../harness/gateway.ts';
+import { expect, test, type TestContext } from 'vitest';
+import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { openEvents } from '../harness/event-source.ts';
 import { call } from '../harness/http.ts';
 import { watchSql } from '../../src/modules/dbrest/tools/watch-sql.ts';
@@ -21,7 +21,7 @@ const json = { 'Content-Type': 'application/json' };
 const examples: Readonly<Record<string, Example>> = {
   ...SITE_EXAMPLES,
   'feature-flags.conf': {
-    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
+    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort ||= await freePort())}` }),
     calls: async (gw) => {
       await gw.expect('GET /', {
         status: 200,
@@ -53,6 +53,7 @@ const examples: Readonly<Record<string, Example>> = {
     },
   },
   'cluster-node.conf': {
+    hasOwnPort: true,
     env: async (_t, port) => ({ REDIS: (await redis()).url, PORT: String(port), PUBLISH_KEY: 'key' }),
     calls: async (gw) => {
       await expect.poll(async () => (await gw.fetch('/ready')).status).toBe(200);
@@ -69,7 +70,7 @@ const examples: Readonly<Record<string, Example>> = {
     },
   },
   'operating.conf': {
-    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}` }),
+    env: async () => ({ OPERATORS: `127.0.0.1:${(operatorsPort ||= await freePort())}` }),
     calls: async (gw) => {
       await gw.expect('GET /', { status: 200, body: 'hello\n' });
       await gw.expect('GET /cache/a', { status: 200 });
@@ -161,11 +162,34 @@ const examples: Readonly<Record<string, Example>> = {
 
 test('every example is called', () => expect(Object.keys(examples).toSorted()).toEqual(EXAMPLES));
 
-for (const [name, { env, files = {}, calls }] of Object.entries(examples)) {
-  test(`conf/examples/${name} behaves as its comments say`, async (t) => {
+/** A variable of an example, under a name that no other example has: so one gateway has the variables of all. */
+const variable = (example: string, name: string): string =>
+  `${example.toUpperCase().replaceAll(/\W/g, '_')}_${name}`;
+
+let variables: Promise<Record<string, string>> | undefined;
+async function variablesOfAll(): Promise<Record<string, string>> {
+  const all: Record<string, string> = {};
+  for (const [example, { env, hasOwnPort }] of Object.entries(examples))
+    if (env && !hasOwnPort)
+      for (const [name, value] of Object.entries(await env(file, 0))) all[variable(example, name)] = value;
+  return all;
+}
+
+async function startExample(t: TestContext, name: string): Promise<Gateway> {
+  const { env, files = {}, hasOwnPort = false } = examples[name] ?? {};
+  const text = textOf(`conf/examples/${name}`);
+  if (hasOwnPort) {
     const port = await freePort();
-    const options = { port, files, env: (await env?.(t, port)) ?? {} };
-    const gw = await startGateway(t, httpOf(textOf(`conf/examples/${name}`), port), options);
+    return startGateway(t, httpOf(text, port), { port, files, env: (await env?.(t, port)) ?? {} });
+  }
+  const named = text.replaceAll('${env:', `\${env:${variable(name, '')}`);
+  const options = { files, env: await (variables ??= variablesOfAll()), fresh: false };
+  return startGateway(t, (_, port) => httpOf(named, port), options);
+}
+
+for (const [name, { calls }] of Object.entries(examples)) {
+  test(`conf/examples/${name} behaves as its comments say`, async (t) => {
+    const gw = await startExample(t, name);
     await calls(gw);
     expect(gw.errorLog()).not.toMatch(/\[error\]/);
   });

@@ -102,7 +102,7 @@ export const SITE_EXAMPLES: Readonly<Record<string, Example>> = {
   'caching.conf': {
     env: async (t) => ({
       APP: await application(t, publish),
-      OPERATORS: `127.0.0.1:${(operatorsPort = await freePort())}`,
+      OPERATORS: `127.0.0.1:${(operatorsPort ||= await freePort())}`,
     }),
     calls: async (gw) => {
       const page = (headers: Record<string, string> = {}) =>
