@@ -18,9 +18,14 @@ interface CachingNode {
   readonly store: TestRedis;
   readonly upstream: number;
   readonly more?: string;
+  /** A process of its own, for a test that starts it again. */
+  readonly fresh?: boolean;
 }
 
-async function startCaching(t: Owner, { id, store, upstream, more = '' }: CachingNode): Promise<Gateway> {
+async function startCaching(
+  t: Owner,
+  { id, store, upstream, more = '', fresh = false }: CachingNode,
+): Promise<Gateway> {
   const gw = await startGateway(
     t,
     `
@@ -38,7 +43,7 @@ async function startCaching(t: Owner, { id, store, upstream, more = '' }: Cachin
       location /_gw/ { control_console on; }
       location = /cluster { control_api cluster; }
     }`,
-    { workers: 2, fresh: false },
+    { workers: 2, fresh },
   );
   await joined(gw);
   return gw;
@@ -57,11 +62,11 @@ async function warm(gw: Gateway, ...paths: readonly string[]): Promise<void> {
 
 const purge = (gw: Gateway, path: string, ...targets: readonly string[]) => postedJson(gw, path, { targets });
 
-async function pair(t: Owner, store: TestRedis): Promise<readonly [Gateway, Gateway]> {
+async function pair(t: Owner, store: TestRedis, fresh = false): Promise<readonly [Gateway, Gateway]> {
   const upstream = await origin(t);
   return Promise.all([
-    startCaching(t, { id: 'a', store, upstream }),
-    startCaching(t, { id: 'b', store, upstream }),
+    startCaching(t, { id: 'a', store, upstream, fresh }),
+    startCaching(t, { id: 'b', store, upstream, fresh }),
   ]);
 }
 
@@ -100,7 +105,7 @@ test('what is purged while the store is away is purged everywhere afterwards', a
 
 test('a gateway that was down does the purges of meanwhile when it comes back', async (t) => {
   const store = await redis('--databases', '10');
-  const [a, b] = await pair(t, store);
+  const [a, b] = await pair(t, store, true);
   await warm(b, '/one', '/two');
   // Its position in the stream is in its file.
   await purge(a, '/purge', '/nothing');
