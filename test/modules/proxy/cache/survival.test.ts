@@ -107,6 +107,13 @@ function flip(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
+/** Has the response to a path stored. Returns its file, which is none of those before. */
+async function newEntry(gw: Gateway, path: string, before: readonly string[]): Promise<string> {
+  expect(await status(gw, path)).toBe('MISS number 1');
+  await vi.waitFor(() => expect(filesOf(gw)).toHaveLength(before.length + 1), 15_000);
+  return filesOf(gw).find((file) => !before.includes(file)) as string;
+}
+
 describe('a stored response is fetched again if', () => {
   const file = wholeFile();
   const pathOf = (nth: number): string => `/damaged-${nth}`;
@@ -117,11 +124,7 @@ describe('a stored response is fetched again if', () => {
     const origin = await startOrigin(file);
     origin.respond = numberedByPath();
     gw = await startGateway(file, cached(origin));
-    for (const [nth] of damages.entries()) {
-      expect(await status(gw, pathOf(nth))).toBe('MISS number 1');
-      await vi.waitFor(() => expect(filesOf(gw)).toHaveLength(nth + 1), 15_000);
-      entries.push(...filesOf(gw).filter((path) => !entries.includes(path)));
-    }
+    for (const [nth] of damages.entries()) entries.push(await newEntry(gw, pathOf(nth), entries));
     await gw.stop();
     for (const [nth, { damage }] of damages.entries()) damage(entries[nth] as string);
     const from = gw.errorLog().length;
