@@ -14,7 +14,9 @@ export function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
     for (const flag of ['expose-gc', 'compact-on-every-full-gc']) setFlagsFromString(prefix + flag);
   };
   setFlags('--');
-  (runInNewContext('gc') as () => void)();
+  // The flags are those of the process: a thread that has just released its memory may have reset them. Then this one keeps it.
+  const collect = runInNewContext('globalThis.gc') as (() => void) | undefined;
+  collect?.();
   setFlags('--no-');
 }
 
