@@ -5,6 +5,7 @@ import type { Finish } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
+import { DEMO_DATA } from './running-demo.ts';
 import { addRunning } from './running/index.ts';
 import { addShell } from './shell/index.ts';
 
@@ -97,7 +98,7 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   gw.command('demo')
     .description('run the demo: gateway, embedded PostgreSQL and embedded key-value store')
     .option('--port <number>', 'port to listen on', '8080')
-    .option('--data <directory>', 'directory for its data', '.gw')
+    .option('--data <directory>', 'directory for its data', DEMO_DATA)
     .action(async (options: { port: string; data: string }) => {
       finish(await (await import('./demo.ts')).demo(options));
     });

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { probePort, supervise } from '../src/master/index.ts';
 import { check, type ConfigSource, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot } from './examples.ts';
+import { demoSource, registerDemo, runningDemo } from './running-demo.ts';
 
 /** Options of `gw demo`. */
 interface DemoOptions {
@@ -18,22 +19,36 @@ const MAX_PORT = 65_535;
 /** Runs `conf/demo.conf` on embedded stores with their data in one directory, and prints commands to try. */
 export async function demo({ port, data }: DemoOptions): Promise<number> {
   const startedMs = Date.now();
-  const fault = await prepareDemo(port, resolve(data));
+  const fault = await prepareDemo(port, data);
   if (fault !== undefined) {
     process.stderr.write(`gw: ${fault}\n`);
     return 1;
   }
-  process.env['GW_DEMO_PORT'] = port;
+  process.stderr.write(`starting the demo on http://127.0.0.1:${port}/${firstSteps(data)}\n`);
+  const forget = registerDemo(data, Number(port));
   const source: ConfigSource = {
-    prefix: resolve(data),
-    confFile: join(packageRoot(), 'conf/demo.conf'),
-    name: 'conf/demo.conf',
+    ...demoSource(data, Number(port)),
     // The account "nobody" cannot read a checkout below /root; the demo listens on the loopback interface only.
     globals: canNobodyRead(packageRoot(), resolve(data)) ? undefined : 'user root;',
   };
-  return supervise([JSON.stringify(source)], {
-    onReady: () => void showBanner({ source, port, data, tookMs: Date.now() - startedMs }),
-  });
+  let isStopping = false;
+  process.once('SIGINT', () => (isStopping = true));
+  try {
+    return await supervise([JSON.stringify(source)], {
+      onReady: () => {
+        // A stop waits for the end of the start.
+        if (!isStopping) void showBanner({ source, port, data, tookMs: Date.now() - startedMs });
+      },
+    });
+  } finally {
+    forget();
+  }
+}
+
+/** What the first start does and a later one does not. */
+function firstSteps(data: string): string {
+  const isFirst = process.env['DATABASE_URL'] === undefined && !existsSync(join(data, 'pg'));
+  return isFirst ? `: its PostgreSQL is created in ${data}/pg, once` : '';
 }
 
 /** Prepares the data directory. Returns the reason if the demo cannot run. */
@@ -46,6 +61,9 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
   } catch (error) {
     return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
   }
+  const other = runningDemo(data);
+  if (other)
+    return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; gw demo --data DIR takes another directory`;
   if (await isFree(wanted)) return undefined;
   const free = await nextFree(wanted);
   return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
@@ -103,7 +121,8 @@ function banner(
   KV        curl -X POST --data world ${url}/kv/set/hello && curl ${url}/kv/hello
   events    curl -N -H 'Accept: text/event-stream' ${url}/events
   publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
-  control   curl ${url}/runtime/describe
+  upstream  curl -i ${url}/pages/1   twice: the second response is that of the cache
+  control   npx gw status && curl ${url}/runtime/describe
 ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
 `;
 }

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
 import { type ConfigTree, type DirectiveNode, formatFaults, placeText } from '../grammar/index.ts';
 import { directives } from '../src/tools/lookups.ts';
 import { load } from '../src/pipeline.ts';
@@ -58,7 +57,10 @@ export function environ({ config, prefix, json }: EnvironOptions): number {
     processors: availableParallelism(),
     installation: packageRoot(),
     directory: process.cwd(),
-    configuration: sourceOf(config === undefined ? {} : { confFile: resolve(config) }).confFile,
+    configuration: sourceOf({
+      ...(config !== undefined && { confFile: config }),
+      ...(prefix !== undefined && { prefix }),
+    }).confFile,
   };
   if (json === true) process.stdout.write(`${JSON.stringify({ ...facts, variables }, undefined, 2)}\n`);
   else process.stdout.write(`${columns(Object.entries(facts).map(pair))}\n${variablesText(variables)}`);
@@ -86,7 +88,7 @@ function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[
 
 /** Returns the variables that a configuration reads; `undefined` if it cannot be read, after printing the reason. */
 function usesOf(config: string, prefix: string | undefined): Iterable<readonly [string, Use]> | undefined {
-  const source = sourceOf({ confFile: resolve(config), ...(prefix !== undefined && { prefix }) });
+  const source = sourceOf({ confFile: config, ...(prefix !== undefined && { prefix }) });
   const { tree, report } = load({ ...source, name: config });
   if (!tree) {
     process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { formatFaults } from '../grammar/index.ts';
 import type { RestLocation } from '../src/tools/lookups.ts';
 import { load, type Loaded } from '../src/pipeline.ts';
@@ -20,7 +19,7 @@ type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loa
 /** Loads a configuration and prints its faults; `undefined` if it is refused. */
 export function loadConfig({ config, prefix, compat }: ConfigOptions): LoadedConfig | undefined {
   const source = sourceOf({
-    ...(config !== undefined && { confFile: resolve(config) }),
+    ...(config !== undefined && { confFile: config }),
     ...(prefix !== undefined && { prefix }),
   });
   const name = config ?? source.name;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 
 /** nginx's command line options. */
@@ -131,7 +131,7 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
     names: ['-c'],
     value: 'filename',
     summary:
-      'set configuration file (default: gateway.conf, conf/gateway.conf, /etc/gw/gateway.conf, /etc/nginx/nginx.conf)',
+      'set configuration file, below the prefix or else the current directory (default: gateway.conf, conf/gateway.conf, /etc/gw/gateway.conf, /etc/nginx/nginx.conf)',
   },
   { names: ['-g'], value: 'directives', summary: 'set global directives out of configuration file' },
 ];
@@ -159,11 +159,16 @@ function lines(pairs: readonly (readonly [name: string, summary: string])[]): st
   return pairs.map(([name, summary]) => `  ${name.padEnd(width)} : ${summary}\n`).join('');
 }
 
-/** Returns the source of the configuration; relative files are below the prefix, as in nginx. */
+/**
+ * Returns the source of the configuration, the same one for all commands: a relative file is below the prefix, as in nginx, or
+ * below the current directory if the prefix has none.
+ */
 export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: Options): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
-  return { prefix: directory, confFile: resolve(directory, name), name, globals, errorLog, compat };
+  const below = resolve(directory, name);
+  const path = existsSync(below) || !existsSync(name) ? below : resolve(name);
+  return { prefix: directory, confFile: path, name, globals, errorLog, compat };
 }
 
 /** The default files. A service without options uses the last ones: gw's own, or that of the nginx it replaces. */
@@ -171,4 +176,9 @@ const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.con
 
 function defaultName(prefix: string): string {
   return DEFAULT_NAMES.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
+}
+
+/** Tells whether a start in this directory takes a file of it. */
+export function hasOwnConfig(prefix: string): boolean {
+  return DEFAULT_NAMES.some((name) => !isAbsolute(name) && existsSync(resolve(prefix, name)));
 }

@@ -180,6 +180,9 @@ for (const name of readdirSync(CHUNKS)) {
   if (!written.has(file.replace(/\.js\..*/, '.js'))) rmSync(file);
 }
 
+// For `if-stale.mjs`; the last act of a build.
+writeFileSync('dist/built', process.version);
+
 /** Writes a file as a script. Unlike a module, it is loaded synchronously, and V8's code for it can be kept. */
 async function writeChunk({ path, text }) {
   // Comments with "!" are kept, so that profiles show the source of a function (`npm run doors`).

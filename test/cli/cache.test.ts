@@ -59,7 +59,7 @@ test('responses are purged by key and by prefix', async () => {
 const refused = [
   {
     args: ['purge', 'pages', 'x', '--match', 'tag'],
-    stderr: `gw: no location of DIR/gw.conf purges cache "pages" by tag
+    stderr: `gw: no location of gw.conf purges cache "pages" by tag
   add "location = /purge { cache_purge_api; cache_purge_zone pages; cache_purge_match tag; }", or name one with --address
 `,
   },

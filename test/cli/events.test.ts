@@ -117,7 +117,7 @@ test('a missing endpoint is reported', async (t) => {
   expect(await events(gateway, 'tail')).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'gw: no location of DIR/gw.conf serves events\n  name one with --address\n',
+    stderr: 'gw: no location of gw.conf serves events\n  name one with --address\n',
   });
   for (const address of [gateway.url, 'https://127.0.0.1/events', 'http://']) {
     expect((await gw(gateway.dir, ['events', 'tail', '--address', address])).stderr).toContain(

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, symlinkSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
@@ -116,4 +116,46 @@ test('gw example works from an installed package, wherever its command is called
     stderr: '',
     stdout: readFileSync(join(ROOT, 'conf/examples/tls.conf'), 'utf8'),
   });
+});
+
+/** The checkout around `bin/gw`, and what the program says in it. */
+const checkouts = [
+  {
+    it: 'without packages',
+    made: [],
+    said: 'the packages of DIR are not installed: run "npm ci" there, then "npm run build"',
+  },
+  { it: 'that was not built', made: ['node_modules'], said: 'DIR is not built: run "npm run build" there' },
+];
+for (const { it, made, said } of checkouts)
+  test(`the program of a checkout ${it} says what to run`, async (t) => {
+    const dir = realpathSync(directoryWith(t, { 'package.json': '{"type":"module"}' }));
+    cpSync(join(ROOT, 'bin/gw'), join(dir, 'bin/gw'));
+    for (const name of made) mkdirSync(join(dir, name));
+    expect(await runIn(dir, [join(dir, 'bin/gw'), '-v'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `gw: ${said}\n`,
+    });
+  });
+
+test('the program of a checkout runs the build, also by a link of another name', async (t) => {
+  const dir = directoryWith(t, {});
+  symlinkSync(join(ROOT, 'bin/gw'), join(dir, 'nginx'));
+  for (const program of [join(ROOT, 'bin/gw'), join(dir, 'nginx')])
+    expect(await runIn(dir, [program, '-v'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `gw version: gw/${VERSION}\n`,
+    });
+});
+
+test('"-c" is below the prefix, else below the directory of the command, for each command', async (t) => {
+  const conf = 'pid gw.pid; error_log stderr; events {} http { server { listen 127.0.0.1:1; return 204; } }';
+  const dir = directoryWith(t, { 'p/both.conf': conf, 'both.conf': 'nonsense;', 'here.conf': conf });
+  for (const file of ['both.conf', 'here.conf'])
+    for (const command of [['-t'], ['explain', 'GET', 'http://127.0.0.1:1/'], ['openapi']]) {
+      const { stderr, stdout } = await gw(dir, [...command, '-p', 'p', '-c', file]);
+      expect(stderr + stdout).not.toMatch(/nonsense|No such file/);
+    }
 });

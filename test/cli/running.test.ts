@@ -85,7 +85,7 @@ const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; co
     it: 'no location serves the endpoint',
     args: ['ready', '-c', 'without.conf'],
     stderr:
-      /^gw: no location of DIR\/without\.conf serves "ready"\n {2}add "location = \/ready \{ control_api ready; \}", or name a gateway with --address\n$/,
+      /^gw: no location of without\.conf serves "ready"\n {2}add "location = \/ready \{ control_api ready; \}", or name a gateway with --address\n$/,
   },
   {
     it: 'the configuration is wrong',

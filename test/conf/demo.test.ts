@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test, type TestContext } from 'vitest';
+import { gw } from '../cli/command.ts';
 import { GW } from '../harness/gateway.ts';
 import { call } from '../harness/http.ts';
 import { launch } from '../harness/launch.ts';
@@ -55,7 +56,7 @@ async function tryDemo(user: (typeof users)[number], data: string): Promise<stri
 }
 
 /** The line about the default engine, where it applies. */
-const LOSSES = /^.*\[warn\].*uWebSockets\.js drops bytes from 0x80 on.*\n/;
+const LOSSES = /^.*\[warn\].*uWebSockets\.js drops bytes from 0x80 on.*\n/m;
 
 test.for(users)(
   'the demo runs twice in a row as %s, keeps its data, and leaves no process',
@@ -63,9 +64,9 @@ test.for(users)(
     const data = dataDir(t, user);
     const first = await tryDemo(user, data);
     const banner =
-      /^gw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(gw check: 0 errors, 0 warnings\)\n/;
+      /^starting the demo on http:\/\/127\.0\.0\.1:\d+\/: its PostgreSQL is created in \S+, once\ngw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(gw check: 0 errors, 0 warnings\)\n/;
     expect(first.replace(LOSSES, '')).toMatch(banner);
-    await tryDemo(user, data);
+    expect(await tryDemo(user, data)).toMatch(/^starting the demo on http:\/\/127\.0\.0\.1:\d+\/\n/);
     // `stop` has checked the process group; PostgreSQL removes this file when it ends in good order.
     expect(existsSync(join(data, 'pg/postmaster.pid'))).toBe(false);
   },
@@ -93,4 +94,44 @@ test('the demo names a free port when its own is taken', async (t) => {
     new RegExp(`^gw: port ${port} is in use; port \\d+ is free: npm start -- --port \\d+\n$`),
   );
   await demo.stop();
+});
+
+test('Ctrl-C during the first start leaves no fault, and the next start is a first one', async (t) => {
+  const data = dataDir(t, users[0]);
+  const port = String(await freePort());
+  const [program, ...args] = demoCommand(users[0], ['--port', port, '--data', data]);
+  const demo = launch(program, args, { cwd: '/', env: { PATH: process.env['PATH'] } });
+  // PostgreSQL's directory is being made.
+  await expect
+    .poll(() => existsSync(data) && readdirSync(data).some((name) => name.startsWith('pg.draft')))
+    .toBe(true);
+  // A terminal sends the signal to all processes of the group.
+  process.kill(-(await demo.started), 'SIGINT');
+  expect(await demo.exited).toEqual({ code: 0, signal: null });
+  expect(demo.output().replace(LOSSES, '')).toMatch(/^starting the demo .*\n$/);
+  expect(readdirSync(data).filter((name) => name.includes('draft'))).toEqual([]);
+  await demo.stop();
+  await tryDemo(users[0], data);
+});
+
+test('commands find the demo of their directory, whose data no second one takes', async (t) => {
+  const directory = dirname(dataDir(t, users[0]));
+  const port = await freePort();
+  const demo = launch(process.execPath, [GW, 'demo', '--port', String(port)], { cwd: directory });
+  t.onTestFinished(async () => void (await demo.stop('SIGINT')));
+  await demo.waitForOutput(/Ctrl-C stops everything/);
+  const said = await Promise.all(
+    [
+      ['ready'],
+      ['status'],
+      ['flag', 'set', 'new_greeting'],
+      ['demo', '--port', String(await freePort())],
+    ].map((args) => gw(directory, args)),
+  );
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 1]);
+  expect(said[0]?.stdout).toBe(`OK: http://127.0.0.1:${port}/runtime/ready\n`);
+  expect(said[3]?.stderr).toBe(
+    `gw: a demo runs on ".gw" already: http://127.0.0.1:${port}/, process ${demo.pid}; gw demo --data DIR takes another directory\n`,
+  );
+  expect((await call(port, '/greeting')).headers.get('x-new-greeting')).toBe('1');
 });

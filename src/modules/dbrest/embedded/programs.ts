@@ -1,5 +1,5 @@
 import { accountOfId, findAccount, helperEnvironment, rootPath } from '../../../system/index.ts';
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir, userInfo } from 'node:os';
@@ -41,18 +41,30 @@ async function refuseStranger(dataDir: string, uid: number): Promise<void> {
   throw new Error(`it belongs to "${name}", and every account can write "${dirname(dataDir)}"`);
 }
 
-/** Runs a program as `account`; `output` combines both streams. Never throws. */
+/**
+ * Runs a program as `account`; `output` combines both streams. Never throws. The program leads a session of its own, so that a
+ * Ctrl-C, which the terminal sends to the whole group, does not interrupt the making of a cluster.
+ */
 export function runAs(
   account: Account,
   program: string,
   args: readonly string[],
 ): Promise<{ ok: boolean; output: string }> {
-  const options = { ...idsOf(account), cwd: '/', env: serverEnvironment() };
   return new Promise((resolve) => {
-    execFile(program, args, options, (error, stdout, stderr) => {
-      const output = `${stdout}${stderr}`.trim();
-      resolve({ ok: error === null, output: output || (error?.message ?? '') });
+    const child = spawn(program, args, {
+      ...idsOf(account),
+      cwd: '/',
+      env: serverEnvironment(),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('error', ({ message }) => resolve({ ok: false, output: message }));
+    child.on('close', (code, signal) =>
+      resolve({ ok: code === 0, output: output.trim() || `${program} ended with ${signal ?? code}` }),
+    );
   });
 }
 
