@@ -17,7 +17,7 @@ const started = readdirSync('src', { recursive: true })
 const isServing = (program) => /^src\/(worker|modules)\//.test(program);
 /** Threads that serve requests share no chunks with tools. */
 const THREADS = [...new Set(started.filter(isServing))];
-const PROCESSES = ['bin/gw.ts', ...new Set(started.filter((program) => !isServing(program)))];
+const PROCESSES = ['bin/main.ts', ...new Set(started.filter((program) => !isServing(program)))];
 const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/console/page/style.css'];
 const CHUNKS = 'dist/src/chunks';
 const COMMAND = 'dist/bin/gw.js';
@@ -162,6 +162,14 @@ for (const { outputFiles = [], metafile } of programs.slice(0, 2)) {
   for (const [path, { entryPoint }] of Object.entries(metafile.outputs))
     if (PROCESSES.includes(entryPoint) || THREADS.includes(entryPoint)) writeProgram(entryPoint, path);
 }
+writeFileSync(
+  COMMAND,
+  `#!/usr/bin/env node
+require('./main.cjs').main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
+`,
+);
 const tools = process.argv.slice(2);
 if (tools.length > 0) await build({ ...program, packages: 'external', entryPoints: tools });
 chmodSync(COMMAND, 0o755);
@@ -204,12 +212,11 @@ async function writeChunk({ path, text }) {
   );
 }
 
-/** Writes the file that starts a program. */
+/** Writes the file that starts a program, or gives its exports. */
 function writeProgram(entryPoint, path) {
-  const isCommand = entryPoint === 'bin/gw.ts';
-  const file = isCommand ? COMMAND : `dist/${entryPoint.replace(/\.ts$/, '.cjs')}`;
+  const file = `dist/${entryPoint.replace(/\.ts$/, '.cjs')}`;
   const to = (target) => relative(dirname(file), target).replace(/^(?!\.)/, './');
   mkdirSync(dirname(file), { recursive: true });
-  const text = `require('${to('dist/bin/load.cjs')}').load(require.resolve('${to(path)}'));\n`;
-  writeFileSync(file, isCommand ? `#!/usr/bin/env node\n${text}` : text);
+  const loaded = `require('${to('dist/bin/load.cjs')}').load(require.resolve('${to(path)}'))`;
+  writeFileSync(file, `module.exports = ${loaded};\n`);
 }

@@ -33,7 +33,7 @@ test('gw -t and gw check take the code that the build has recorded', async (t) =
     const log = join(dir, `${args[0]}.log`);
     await gw(dir, args, { NODE_OPTIONS: `--require ${join(dir, 'witness.cjs')}`, GW_T_SCRIPTS: log });
     const scripts = readFileSync(log, 'utf8');
-    expect(scripts).toMatch(/^gw\n[^]*^rules-of-modules$/m);
+    expect(scripts).toMatch(/^main\n[^]*^rules-of-modules$/m);
     expect(scripts).not.toContain('is compiled');
   }
 });
@@ -50,7 +50,7 @@ test('all processes and threads of a gateway take the code that the build has re
   await gateway.expect('GET /aaa', { status: 200, body: 'aaa' });
   const scripts = readFileSync(log, 'utf8');
   // The programs of the command, the master and the worker; the supervisor is the command.
-  expect(scripts.match(/^(gw|main)$/gm)).toEqual(['gw', 'main', 'main']);
+  expect(scripts.match(/^(gw|main)$/gm)).toEqual(['main', 'main', 'main']);
   expect(scripts).not.toContain('is compiled');
 });
 

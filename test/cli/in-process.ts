@@ -1,7 +1,12 @@
+import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { vi } from 'vitest';
-import { main } from '../../bin/main.ts';
 import { gw, type Said } from './command.ts';
+
+/** The built program, as `gw` is. */
+const { main } = createRequire(import.meta.url)(
+  '../../dist/bin/main.cjs',
+) as typeof import('../../bin/main.ts');
 
 type Run = typeof gw;
 
