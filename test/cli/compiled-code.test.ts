@@ -50,7 +50,7 @@ test('all processes and threads of a gateway take the code that the build has re
   await gateway.expect('GET /aaa', { status: 200, body: 'aaa' });
   const scripts = readFileSync(log, 'utf8');
   // The programs of the command, the master and the worker; the supervisor is the command.
-  expect(scripts.match(/^(gw|main)$/gm)).toEqual(['main', 'main', 'main']);
+  expect(scripts.match(/^main$/gm)).toEqual(['main', 'main', 'main']);
   expect(scripts).not.toContain('is compiled');
 });
 
