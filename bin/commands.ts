@@ -5,7 +5,7 @@ import type { Finish } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
-import { DEMO_DATA } from './running-demo.ts';
+import { DEMO_DATA } from './options.ts';
 import { addRunning } from './running/index.ts';
 import { addShell } from './shell/index.ts';
 

@@ -57,10 +57,7 @@ export function environ({ config, prefix, json }: EnvironOptions): number {
     processors: availableParallelism(),
     installation: packageRoot(),
     directory: process.cwd(),
-    configuration: sourceOf({
-      ...(config !== undefined && { confFile: config }),
-      ...(prefix !== undefined && { prefix }),
-    }).confFile,
+    configuration: sourceOf({ confFile: config, prefix }).confFile,
   };
   if (json === true) process.stdout.write(`${JSON.stringify({ ...facts, variables }, undefined, 2)}\n`);
   else process.stdout.write(`${columns(Object.entries(facts).map(pair))}\n${variablesText(variables)}`);
@@ -88,7 +85,7 @@ function variablesOf(read: Iterable<readonly [string, Use]>): readonly Variable[
 
 /** Returns the variables that a configuration reads; `undefined` if it cannot be read, after printing the reason. */
 function usesOf(config: string, prefix: string | undefined): Iterable<readonly [string, Use]> | undefined {
-  const source = sourceOf({ confFile: config, ...(prefix !== undefined && { prefix }) });
+  const source = sourceOf({ confFile: config, prefix });
   const { tree, report } = load({ ...source, name: config });
   if (!tree) {
     process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));

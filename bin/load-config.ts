@@ -18,10 +18,7 @@ type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loa
 
 /** Loads a configuration and prints its faults; `undefined` if it is refused. */
 export function loadConfig({ config, prefix, compat }: ConfigOptions): LoadedConfig | undefined {
-  const source = sourceOf({
-    ...(config !== undefined && { confFile: config }),
-    ...(prefix !== undefined && { prefix }),
-  });
+  const source = sourceOf({ confFile: config, prefix });
   const name = config ?? source.name;
   const { plan, tree, bound, report } = load({ ...source, name, ...(compat && { compat }) });
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));

@@ -159,11 +159,16 @@ function lines(pairs: readonly (readonly [name: string, summary: string])[]): st
   return pairs.map(([name, summary]) => `  ${name.padEnd(width)} : ${summary}\n`).join('');
 }
 
+/** The options that say where the configuration is. */
+type SourceOptions = {
+  readonly [K in 'confFile' | 'prefix' | 'globals' | 'errorLog' | 'compat']?: Options[K] | undefined;
+};
+
 /**
  * Returns the source of the configuration, the same one for all commands: a relative file is below the prefix, as in nginx, or
  * below the current directory if the prefix has none.
  */
-export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: Options): ConfigSource {
+export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: SourceOptions): ConfigSource {
   const directory = resolve(prefix);
   const name = confFile ?? defaultName(directory);
   const below = resolve(directory, name);
@@ -177,6 +182,9 @@ const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.con
 function defaultName(prefix: string): string {
   return DEFAULT_NAMES.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';
 }
+
+/** The data directory of `gw demo` by default. */
+export const DEMO_DATA = '.gw';
 
 /** Tells whether a start in this directory takes a file of it. */
 export function hasOwnConfig(prefix: string): boolean {

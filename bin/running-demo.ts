@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
+import { isAlive } from '../src/system/index.ts';
 import { packageRoot } from './examples.ts';
 
 /** A demo that runs. */
@@ -8,9 +9,6 @@ interface RunningDemo {
   readonly pid: number;
   readonly port: number;
 }
-
-/** The data directory of `gw demo` by default. */
-export const DEMO_DATA = '.gw';
 
 /** In the data directory while a demo runs on it. */
 const FILE = 'demo.json';
@@ -37,14 +35,6 @@ export function runningDemo(data: string): RunningDemo | undefined {
 
 function isWhole(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) > 0;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Registers this process as the demo of a data directory on which no other one runs. Returns a function that undoes it. */

@@ -47,7 +47,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Returns the configurations that the command line names; without arguments the default one. */
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
   const { prefix } = settings;
-  const { name } = sourceOf(prefix === undefined ? {} : { prefix });
+  const { name } = sourceOf({ prefix });
   const named =
     files.length > 0 ? files : [prefix === undefined || isAbsolute(name) ? name : join(prefix, name)];
   return together(named.map((file) => attempt(() => inputsFor(file, settings))));
@@ -112,7 +112,7 @@ function placeFor(source: Source): Context | undefined {
 }
 
 function wholeSource({ name, text }: Source, { prefix }: CheckSettings, readOnly?: 'stdin'): ConfigSource {
-  const source = sourceOf({ confFile: resolve(name), ...(prefix !== undefined && { prefix }) });
+  const source = sourceOf({ confFile: resolve(name), prefix });
   return { ...source, name, ...(readOnly && { text }) };
 }
 

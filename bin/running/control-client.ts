@@ -2,8 +2,8 @@ import { type ClientRequest, type IncomingMessage, request, type RequestOptions 
 import { formatFaults } from '../../grammar/index.ts';
 import { inventoryPath, reachEndpoint } from '../../src/tools/lookups.ts';
 import { type ConfigSource, type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
-import { hasOwnConfig, sourceOf } from '../options.ts';
-import { DEMO_DATA, demoSource, runningDemo } from '../running-demo.ts';
+import { DEMO_DATA, hasOwnConfig, sourceOf } from '../options.ts';
+import { demoSource, runningDemo } from '../running-demo.ts';
 
 /** Options that locate the running gateway: by its configuration, or by an address. */
 export interface ControlOptions {
@@ -57,10 +57,7 @@ function demoOf({ config, prefix }: ControlOptions): ConfigSource | undefined {
 
 /** Returns the plan of the gateway, or a message with the faults of its configuration. */
 export function loadPlan(options: ControlOptions): { plan: GatewayPlan; name: string } | string {
-  const { config: confFile, prefix } = options;
-  const source =
-    demoOf(options) ??
-    sourceOf({ ...(confFile !== undefined && { confFile }), ...(prefix !== undefined && { prefix }) });
+  const source = demoOf(options) ?? sourceOf({ confFile: options.config, prefix: options.prefix });
   const { plan, report } = load(source);
   if (plan) return { plan, name: source.name };
   return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();

@@ -23,6 +23,7 @@ export {
   findAccount,
   findGroup,
   helperEnvironment,
+  isAlive,
   sharesPorts,
 } from './processes.ts';
 export {

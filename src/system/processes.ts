@@ -76,3 +76,12 @@ function askSystem(database: Database, name: string): readonly string[] | undefi
     return undefined;
   }
 }
+
+/** Tells whether a process has this id, whatever account it runs as. False for an id that no process can have. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

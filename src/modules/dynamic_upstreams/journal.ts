@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerScope } from '../../contract/index.ts';
-import { replaceDurably, systemFailure } from '../../system/index.ts';
+import { isAlive, replaceDurably, systemFailure } from '../../system/index.ts';
 import { type Membership, MEMBER_CODES, MemberFault, readMembers } from '../../upstream/index.ts';
 import type { Counter } from '../../zone/index.ts';
 
@@ -150,14 +150,6 @@ async function removeLeftovers(path: string): Promise<void> {
     const [, pid] = (name.startsWith(start) && /^(\d+)\.\d+\.new$/.exec(name.slice(start.length))) || [];
     if (pid !== undefined && !isAlive(Number(pid)))
       await rm(join(directory, name), { force: true }).catch(() => undefined);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

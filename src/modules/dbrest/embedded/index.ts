@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../../log/index.ts';
+import { isAlive } from '../../../system/index.ts';
 import { EMBEDDED_ROLE } from '../directives/index.ts';
 import { openCluster } from './cluster.ts';
 import { makeEntrance, socketPath } from './entrance.ts';
@@ -25,16 +26,6 @@ export async function readLockFile(dataDir: string): Promise<LockFile | undefine
   const [pid, , , port, socketDir, , , status] = text.split('\n');
   if (socketDir === undefined || status === undefined) return undefined;
   return { pid: Number(pid), port: Number(port), socketDir, status: status.trim() };
-}
-
-/** Returns whether the process of the lock file, or another one with its id, is running. */
-export function isAlive({ pid }: LockFile): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Returns whether the server accepts connections: after a crash the file still says "ready". */
@@ -181,7 +172,7 @@ async function joinRunning(dataDir: string): Promise<LockFile | undefined> {
   const deadlineMs = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     const lockFile = await readLockFile(dataDir);
-    if (!lockFile || !isAlive(lockFile)) return undefined;
+    if (!lockFile || !isAlive(lockFile.pid)) return undefined;
     if (await isServing(lockFile)) return lockFile;
     // Another process may have the same id after a crash: PostgreSQL itself decides whether the file is stale.
     if (lockFile.status === 'ready' || Date.now() > deadlineMs) return undefined;

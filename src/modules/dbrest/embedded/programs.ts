@@ -41,6 +41,9 @@ async function refuseStranger(dataDir: string, uid: number): Promise<void> {
   throw new Error(`it belongs to "${name}", and every account can write "${dirname(dataDir)}"`);
 }
 
+/** Characters of a program's output that are kept. */
+const MAX_OUTPUT = 1_048_576;
+
 /**
  * Runs a program as `account`; `output` combines both streams. Never throws. The program leads a session of its own, so that a
  * Ctrl-C, which the terminal sends to the whole group, does not interrupt the making of a cluster.
@@ -58,9 +61,10 @@ export function runAs(
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    // The end has the reason.
     let output = '';
     for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+      stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-MAX_OUTPUT)));
     child.on('error', ({ message }) => resolve({ ok: false, output: message }));
     child.on('close', (code, signal) =>
       resolve({ ok: code === 0, output: output.trim() || `${program} ended with ${signal ?? code}` }),
