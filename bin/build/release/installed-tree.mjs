@@ -1,0 +1,62 @@
+import { cpSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { publishedManifest, shrinkwrap } from './manifest.mjs';
+import { run } from './run.mjs';
+
+/** The code that V8 has compiled, `chunk.js.v20.20.2-x64`: for exactly one version of Node.js. */
+const V8_CODE = /\.js\.v[\d.]+-\w+$/;
+
+/**
+ * Writes the program without its packages into a directory: `dist`, `conf` without images, the texts, package.json and
+ * npm-shrinkwrap.json. `kind` (npm, deb, tarball, image) is what `gw -V` calls the installation. V8's code is left out
+ * unless it is wanted.
+ */
+export function stageFiles(release, directory, { kind, v8Code = false }) {
+  const { source, commit, epoch, version } = release;
+  for (const name of ['dist', 'conf', 'README.md', 'LICENSE', 'CHANGELOG.md']) {
+    const isWanted = (path) => belongs(relative(source, path), v8Code);
+    cpSync(join(source, name), join(directory, name), { recursive: true, filter: isWanted });
+  }
+  const date = new Date(epoch * 1000).toISOString();
+  writeJson(join(directory, 'dist/release.json'), { version, commit, date, kind });
+  const manifest = publishedManifest(readJson(join(source, 'package.json')), release);
+  writeJson(join(directory, 'package.json'), manifest);
+  writeJson(
+    join(directory, 'npm-shrinkwrap.json'),
+    shrinkwrap(manifest, readJson(join(source, 'package-lock.json'))),
+  );
+}
+
+/**
+ * Writes what every artifact but the site installs: `stageFiles`, and `node_modules` with the packages that have native
+ * code, for Linux on `arch` ("x64", "arm64"). `node` is a program of the version of Node.js that will run gw: npm
+ * installs the binary of uWebSockets.js for the version that runs npm.
+ */
+export async function stageProgram(
+  release,
+  directory,
+  { arch = process.arch, node = process.execPath, ...options },
+) {
+  mkdirSync(directory, { recursive: true });
+  stageFiles(release, directory, options);
+  const npm = realpathSync((await run('which', ['npm'])).trim());
+  const platform = ['--os=linux', `--cpu=${arch}`, '--libc=glibc'];
+  await run(node, [npm, 'ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', ...platform], {
+    cwd: directory,
+  });
+}
+
+function belongs(path, v8Code) {
+  if (path === 'conf/images' || path === 'dist/built' || path === 'dist/bundled.json') return false;
+  // A build of tools, of benches and tests, is no part of the program.
+  if (dirname(path) === 'dist' && !['bin', 'console', 'src'].includes(basename(path))) return false;
+  return v8Code || !V8_CODE.test(path);
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+function writeJson(file, value) {
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+}
