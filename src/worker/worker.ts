@@ -136,6 +136,8 @@ export class Worker {
   readonly #ports: OpenPorts;
   /** Every configuration with open resources: the current one and those that still have requests. */
   readonly #alive = new Set<Configuration>();
+  /** Configurations that are being closed: their logs may still have lines to write. */
+  readonly #closing = new Set<Promise<void>>();
   readonly #leaving = new Set<OpenPort>();
   readonly #hurry = new AbortController();
   #current: Configuration | undefined;
@@ -255,8 +257,8 @@ export class Worker {
     await this.#linger();
     await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
     await this.cut();
-    const closed = Promise.all([...this.#alive].map((configuration) => this.#close(configuration)));
-    await Promise.race([closed, delay(CLOSE_MS)]);
+    for (const configuration of this.#alive) void this.#close(configuration);
+    await Promise.race([Promise.all(this.#closing), delay(CLOSE_MS)]);
   }
 
   /** Retires a replaced configuration: its requests finish, and connections of removed sockets are closed. */
@@ -290,7 +292,10 @@ export class Worker {
 
   async #close(configuration: Configuration): Promise<void> {
     this.#alive.delete(configuration);
-    await configuration.close();
+    const closing = configuration.close();
+    this.#closing.add(closing);
+    await closing;
+    this.#closing.delete(closing);
   }
 
   /**

@@ -1,10 +1,12 @@
 import { createSocket } from 'node:dgram';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { constants, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { oneGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 
 const load = oneGateway();
 
@@ -192,3 +194,26 @@ for (const { it, conf } of pipes)
     await gw.expect('GET /', { status: 200 });
     expect(await gw.reload('server { return 200; }')).toBe('done');
   });
+
+test('a gateway that ends after a reload writes the lines that a slow reader of the replaced log has not taken yet', async (t) => {
+  const gw = await startGateway(t, 'server { return 200; }', { fresh: true });
+  const pipe = join(gw.dir, 'slow');
+  execFileSync('mkfifo', ['-m', '666', pipe]);
+  const reader = new Socket({
+    fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+  });
+  expect(await gw.reload('server { access_log slow; return 200; }')).toBe('done');
+  const paths = Array.from({ length: 100 }, (_, index) => `/${index}/${'x'.repeat(4_000)}`);
+  for (const path of paths) await gw.expect(`GET ${path}`, { status: 200 });
+  expect(await gw.reload('server { return 200; }')).toBe('done');
+  const ended = gw.stop('SIGQUIT');
+  let text = '';
+  for await (const piece of reader) {
+    text += String(piece);
+    // The last lines are taken long after the gateway has been told to end.
+    await delay(15);
+  }
+  await ended;
+  expect(paths.filter((path) => !text.includes(`GET ${path} `))).toEqual([]);
+});
