@@ -94,6 +94,7 @@ class Importer {
         http.add('client_max_body_size', largest);
         http.add('kv_max_value_size', largest);
       }
+      this.#tls(http);
       http.block('map', FIELD_MAP.args, (map) => map.add(...FIELD_MAP.entry));
       http.block('server', [], (server) => this.#server(server));
     });
@@ -115,6 +116,29 @@ class Importer {
     const level = LEVELS[Number(this.#settings['verbosity'] ?? 0)] ?? 'debug';
     const log = this.#word('logfile');
     if (log !== undefined) draft.add('error_log', log, level);
+  }
+
+  /** Adds the directives for a store that is reached over TLS. */
+  #tls(http: Draft): void {
+    const ssl = this.#ssl();
+    if (ssl['enabled'] !== true) return;
+    for (const [key, directive] of Object.entries(TLS)) {
+      const value = ssl[key];
+      if (value !== undefined && value !== null && value !== '') http.add(directive, wordOf(value));
+    }
+    this.#left.push({
+      key: 'ssl',
+      why: 'unlike Webdis, gw verifies that the certificate is for the host of the store, or for kv_ssl_name',
+    });
+    if (typeof ssl['path_to_certs'] === 'string')
+      this.#left.push({
+        key: 'ssl.path_to_certs',
+        why: 'kv_ssl_trusted_certificate takes one file with all authorities',
+      });
+  }
+
+  #ssl(): Settings {
+    return (this.#settings['ssl'] ?? {}) as Settings;
   }
 
   #server(server: Draft): void {
@@ -172,7 +196,7 @@ class Importer {
     }
     const host = bracketed(this.#word('redis_host') ?? '127.0.0.1');
     const address = `${host}:${this.#word('redis_port') ?? '6379'}`;
-    const { enabled } = (this.#settings['ssl'] ?? {}) as { enabled?: boolean };
+    const { enabled } = this.#ssl() as { enabled?: boolean };
     const database = this.#word('database') ?? '0';
     if (auth === undefined && enabled !== true && database === '0') return address;
     const [user, password] = (Array.isArray(auth) ? auth : ['', auth]) as readonly unknown[];
@@ -243,15 +267,23 @@ const CARRIED: ReadonlySet<string> = new Set([
   'pidfile',
   'verbosity',
   'logfile',
+  'ssl',
   'acl',
 ]);
+
+/** The directives for the settings of `ssl`. */
+const TLS: Readonly<Record<string, string>> = {
+  ca_cert_bundle: 'kv_ssl_trusted_certificate',
+  redis_sni: 'kv_ssl_name',
+  client_cert: 'kv_ssl_certificate',
+  client_key: 'kv_ssl_certificate_key',
+};
 
 const LEFT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     pool_size: 'connections are shared by all requests of a worker; kv_connections makes them more',
     websockets: 'commands over WebSockets have no counterpart',
     hiredis: 'connections are kept alive by themselves',
-    ssl: 'the store is reached by TLS where it was enabled; its certificate is verified by those of the system',
     default_root: 'a location "= /" can answer in its place',
     user: 'start gw as this user',
     group: 'start gw as this group',

@@ -5,10 +5,9 @@ import {
   connect as connectTls,
   createSecureContext,
   type SecureContext,
-  type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls';
-import { intermediatesOf, passphraseOf, splitPem, verifyError } from '../system/index.ts';
+import { contextOptions, type ContextSettings, intermediatesOf, verifyError } from '../system/index.ts';
 import { Inlet } from './socket-input.ts';
 import { type Stage, systemFault, timedOut, UpstreamFault } from './fault.ts';
 
@@ -47,17 +46,7 @@ export interface ConnectorSettings {
 }
 
 /** `proxy_ssl_*`, with the contents of the files. */
-export interface TlsSettings {
-  readonly ca?: string;
-  readonly crl?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly passphrases: readonly string[];
-  readonly ciphers: string;
-  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  readonly maxVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  readonly ciphersuites?: string;
-  readonly groups?: string;
+export interface TlsSettings extends ContextSettings {
   readonly verify: boolean;
   readonly verifyDepth: number;
   readonly reuseSessions: boolean;
@@ -172,22 +161,6 @@ function isHostName(name: string): boolean {
 /** Options of sockets that are missing in Node's types. */
 interface StreamOptions {
   readonly highWaterMark: number;
-}
-
-function contextOptions(tls: TlsSettings): SecureContextOptions {
-  const { ca, crl, cert, key, passphrases, ciphers, ciphersuites, groups, minVersion, maxVersion } = tls;
-  const passphrase = key === undefined ? undefined : passphraseOf(key, passphrases);
-  return {
-    ciphers: ciphersuites === undefined ? ciphers : `${ciphersuites}:${ciphers}`,
-    minVersion,
-    maxVersion,
-    ...(ca !== undefined && { ca }),
-    ...(crl !== undefined && { crl: [...splitPem(crl, 'X509 CRL')] }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(passphrase !== undefined && { passphrase }),
-    ...(groups !== undefined && { ecdhCurve: groups }),
-  };
 }
 
 function ignore(): void {}

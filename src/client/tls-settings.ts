@@ -35,8 +35,11 @@ export interface TlsConfig {
 
 const VERSIONS: readonly TlsVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 
+/** The directives that determine the settings. */
+type SettingsConfig = Omit<TlsConfig, 'sslName' | 'sslServerName' | 'sslCertificateCache'>;
+
 /** Returns the settings of connections for the directives of a location. */
-export function tlsSettings(config: TlsConfig): TlsSettings {
+export function tlsSettings(config: SettingsConfig): TlsSettings {
   const command = new Map(config.sslConfCommands?.map(([name, value, file]) => [name, file?.text ?? value]));
   const certificate = command.get('Certificate');
   const [lowest = 'TLSv1.2'] = VERSIONS.filter((version) => config.sslProtocols.includes(version));

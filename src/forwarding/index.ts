@@ -12,9 +12,12 @@ export {
   provisionForwarding,
 } from './connections.ts';
 export {
+  confCommand,
   forwardingDirectives,
+  loadedFile,
   shownHeadersDirectives,
   tlsDirectives,
+  tlsVersions,
   tryingDirectives,
 } from './directives/index.ts';
 export { addressExplanation, addressModule, compileTlsName } from './address-module.ts';
@@ -45,6 +48,6 @@ export {
 export { asksForPieces } from './slice/compile-sliced.ts';
 export { sliceRange } from './slice/pieces.ts';
 export { type Try, upstreamFacts, type UpstreamFacts } from './tries.ts';
-export { validateForwarding, validateTls } from './validate.ts';
+export { certificateFault, validateForwarding, validateTls, validateTlsFiles } from './validate.ts';
 export { compileNamedGroup, namesFixedSocket } from './named-group.ts';
 export { compileAddress, passAddress, type PassAddress } from './pass-address.ts';

@@ -55,11 +55,23 @@ interface TlsReport {
 
 /** Checks that directives about TLS have the directives that they need (nginx: ngx_http_…_set_ssl). */
 export function validateTls(prefix: string, config: TlsConfig, report: TlsReport): void {
-  const { sslVerify, sslTrustedCertificate, sslCertificate, sslCertificateKey } = config;
-  for (const { field, index, fault } of tlsFaults(config))
-    report.phrase(field, fault.message, { rule: fault.rule, index });
+  const { sslVerify, sslTrustedCertificate } = config;
   if (sslVerify && !sslTrustedCertificate?.path)
     report.phrase('sslVerify', `no ${prefix}_ssl_trusted_certificate for ${prefix}_ssl_verify`);
+  validateTlsFiles(prefix, config, report);
+}
+
+/** The directives that name the certificate that is shown to a peer, and the lists of those that are revoked. */
+type TlsFiles = Pick<
+  TlsConfig,
+  'sslCertificate' | 'sslCertificateKey' | 'sslCrl' | 'sslPasswordFile' | 'sslConfCommands'
+>;
+
+/** Checks the contents of the files, and that a certificate has a key. */
+export function validateTlsFiles(prefix: string, config: TlsFiles, report: TlsReport): void {
+  const { sslCertificate, sslCertificateKey } = config;
+  for (const { field, index, fault } of tlsFaults(config))
+    report.phrase(field, fault.message, { rule: fault.rule, index });
   if (!sslCertificate?.path || sslCertificateKey?.path) return;
   const message = `no "${prefix}_ssl_certificate_key" is defined for certificate "${sslCertificate.path}"`;
   report.phrase('sslCertificate', message);
@@ -78,7 +90,7 @@ interface Source extends Omit<FileFault, 'fault'> {
 }
 
 /** Returns the faults of the files of `proxy_ssl_…`, in nginx's words. File names with variables are checked later. */
-function tlsFaults(config: TlsConfig): readonly FileFault[] {
+function tlsFaults(config: TlsFiles): readonly FileFault[] {
   const { sslCertificate, sslCertificateKey, sslCrl, sslPasswordFile } = config;
   const passwords = passphrasesIn(sslPasswordFile);
   const faults: FileFault[] = [];
@@ -106,14 +118,16 @@ function tlsFaults(config: TlsConfig): readonly FileFault[] {
 }
 
 /** Returns the file of an OpenSSL command; the last one counts. */
-function commandFile({ sslConfCommands = [] }: TlsConfig, command: string): Source | undefined {
+function commandFile({ sslConfCommands = [] }: TlsFiles, command: string): Source | undefined {
   const index = sslConfCommands.findLastIndex(([name]) => name === command);
   const file = sslConfCommands[index]?.[2];
   return file && { field: 'sslConfCommands', index, file };
 }
 
-/** Locations that inherit a file share it, so each file is tried once. */
-const certificateFault = oncePer((file: LoadedFile) => faultOf(() => readCertificate(file, contentOf(file))));
+/** Returns the fault of a certificate, if it has one. Locations that inherit a file share it, so each file is tried once. */
+export const certificateFault = oncePer((file: LoadedFile) =>
+  faultOf(() => readCertificate(file, contentOf(file))),
+);
 
 const listFault = oncePer((file: LoadedFile) =>
   faultOf(() =>

@@ -1,3 +1,4 @@
+import type { ContextSettings } from '../system/index.ts';
 import type { AddressRule } from '../upstream/index.ts';
 
 /** The address of a store with RESP, as plain data. A name is an `upstream`, or a host with the default port. */
@@ -13,16 +14,16 @@ export type Endpoint = (
 ) &
   EndpointTls;
 
-/** The TLS settings of an endpoint with `tls`. Certificates and keys are texts in PEM. */
-export interface EndpointTls {
-  /** The authorities for the store's certificate; default: those of Node.js. */
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+/** The TLS settings of an endpoint with `tls`. */
+export interface EndpointTls extends ContextSettings {
   /** The name in the handshake and in the store's certificate; default: the host. */
   readonly servername?: string;
+  /** False: the name is not sent in the handshake. */
+  readonly sendsName?: boolean;
   /** False: the store's certificate is not checked. */
   readonly verify?: boolean;
+  /** How many certificates may stand between the store's own and the trusted one; default: any number. */
+  readonly verifyDepth?: number;
 }
 
 /** Parts of a URL besides the host. */

@@ -1,6 +1,13 @@
 import { lookup } from 'node:dns';
 import { createConnection, isIP, type LookupFunction, type Socket } from 'node:net';
-import { checkServerIdentity, connect, type ConnectionOptions } from 'node:tls';
+import {
+  checkServerIdentity,
+  connect,
+  type ConnectionOptions,
+  type DetailedPeerCertificate,
+  type PeerCertificate,
+} from 'node:tls';
+import { contextOptions, intermediatesOf, verifyError } from '../system/index.ts';
 import { type AddressRule, admits, HostRefused } from '../upstream/index.ts';
 import type { Endpoint } from './address.ts';
 
@@ -29,19 +36,53 @@ function inetOptions({ host, port, within }: Extract<Endpoint, { readonly kind: 
 
 /** Returns the TLS options for an endpoint. */
 export function tlsOptions(endpoint: Endpoint): ConnectionOptions {
-  const { ca, cert, key, verify } = endpoint;
+  const { verify, verifyDepth, sendsName = true } = endpoint;
   const name = endpoint.servername ?? (endpoint.kind === 'inet' ? endpoint.host : undefined);
   return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
+    ...contextOptions(endpoint),
     ...(verify !== undefined && { rejectUnauthorized: verify }),
-    ...(name !== undefined && {
-      checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
-    }),
+    // Called after the chain has been verified.
+    checkServerIdentity: (host, certificate) =>
+      identityFault(certificate, { name: name ?? host, verifyDepth }),
     // An IP address is not sent as a server name (RFC 6066, 3).
-    ...(name !== undefined && isIP(name) === 0 && { servername: name }),
+    ...(name !== undefined && sendsName && isIP(name) === 0 && { servername: name }),
   };
+}
+
+/** Returns the fault of a certificate whose chain is trusted. */
+function identityFault(
+  certificate: PeerCertificate,
+  { name, verifyDepth = Infinity }: { readonly name: string; readonly verifyDepth: number | undefined },
+): Error | undefined {
+  // Node.js gives the whole chain, contrary to its types.
+  if (intermediatesOf(certificate as DetailedPeerCertificate) > verifyDepth)
+    return Object.assign(new Error(), { code: 'CERT_CHAIN_TOO_LONG' });
+  return checkServerIdentity(name, certificate);
+}
+
+/** The reason if a store accepts a connection but the TLS handshake does not end, as with a store without TLS. */
+export const NO_HANDSHAKE = 'it accepts connections but does not answer the TLS handshake';
+
+/** The alert that says so may be lost with the connection: in TLS 1.3 the client's handshake ends before the store's. */
+const CLOSED_AFTER_HANDSHAKE =
+  'closed after the TLS handshake, as by a store that wants another client certificate';
+
+/**
+ * Returns the reason why there is no connection, with what OpenSSL says about TLS. `isLogin`: the TLS handshake has ended,
+ * but not the login.
+ */
+export function reasonOf(
+  error: NodeJS.ErrnoException & { readonly reason?: string },
+  isLogin = false,
+): string {
+  const { message, code = '', name, reason = '' } = error;
+  if (isLogin && (code === 'ECONNRESET' || code === 'EPIPE')) return CLOSED_AFTER_HANDSHAKE;
+  const { number, message: words } = verifyError(code);
+  if (words !== code) return `SSL certificate verify error: (${number}:${words})`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `SSL certificate does not match: ${reason}`;
+  if (code.startsWith('ERR_SSL_')) return `SSL handshake failed (${reason})`;
+  // If all addresses of a host failed, the error has only a code.
+  return message || code || name;
 }
 
 /** Returns a lookup function that fails unless all addresses of the host are allowed; they may change any time. */

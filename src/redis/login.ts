@@ -29,8 +29,3 @@ export function pingFault(
   const isPong = Buffer.isBuffer(reply) && reply.toString() === 'PONG';
   return isPong ? undefined : 'it does not answer PING with PONG';
 }
-
-/** Returns the reason of an error. If all addresses of a host failed, the error has only a code. */
-export function reasonOf({ message, code, name }: NodeJS.ErrnoException): string {
-  return message || code || name;
-}

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type Endpoint, redisLabel } from './address.ts';
-import { KEEP_ALIVE_MS, tlsOptions } from './dial.ts';
-import { authFault, pingFault, reasonOf } from './login.ts';
+import { KEEP_ALIVE_MS, reasonOf, tlsOptions } from './dial.ts';
+import { authFault, pingFault } from './login.ts';
 import { ReplyFrames } from './reply-frames.ts';
 import { type Bytes, MALFORMED } from './resp.ts';
 
@@ -200,6 +200,7 @@ export class RedisClient {
 
   #begin(): void {
     this.#isLive = true;
+    this.#login = undefined;
     this.#beganMs = performance.now();
   }
 
@@ -260,7 +261,10 @@ export class RedisClient {
   /** Errors of the socket have a code. Others come from ioredis and may quote a reply. */
   #failed(error: NodeJS.ErrnoException): void {
     if (error.code === undefined) this.#drop(MALFORMED);
-    else this.#lost(reasonOf(error));
+    // An error of the system has a number; this one is the timeout of ioredis, which includes the TLS handshake.
+    else if (this.#endpoint.tls && error.code === 'ETIMEDOUT' && error.errno === undefined)
+      this.#lost('no TLS connection in time');
+    else this.#lost(reasonOf(error, this.#endpoint.tls && this.#login !== undefined && !this.isUp));
   }
 
   /** The first fault of an attempt is the reason. The owner is told once. */

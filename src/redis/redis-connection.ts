@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type Endpoint, redisLabel } from './address.ts';
-import { dial } from './dial.ts';
-import { authFault, pingFault, reasonOf } from './login.ts';
+import { dial, NO_HANDSHAKE, reasonOf } from './dial.ts';
+import { authFault, pingFault } from './login.ts';
 import { type Bytes, type FlatReply, type Push, ReplyError, RespReader, RespWriter } from './resp.ts';
 
 /**
@@ -143,22 +143,27 @@ export class RedisConnection {
     const owner = this.#owner;
     const pushed = owner.pushed && ((push: Push) => owner.pushed?.(push));
     const reader = new RespReader(maxReplyBytes, this.#replied, { pushed });
-    this.#within(connectTimeoutMs, 'connect ETIMEDOUT');
-    this.#socket = dial(this.#endpoint, () => this.#logIn())
+    this.#within(connectTimeoutMs, () => (socket.connecting ? 'connect ETIMEDOUT' : NO_HANDSHAKE));
+    let isSecure = false;
+    const socket = dial(this.#endpoint, () => {
+      isSecure = this.#endpoint.tls === true;
+      this.#logIn();
+    })
       .on('data', (chunk) => {
         const fault = reader.read(chunk);
         if (fault !== undefined) this.drop(fault);
       })
-      .on('error', (error) => this.drop(reasonOf(error)))
+      .on('error', (error) => this.drop(reasonOf(error, isSecure && !this.up)))
       .on('close', () => {
         this.#lost('connection closed');
         if (!this.#closed) this.#retry = setTimeout(this.#connect, pauseMs(++this.#failures));
       });
+    this.#socket = socket;
   };
 
   /** Logs in. If the login is refused, the commands after it fail. */
   #logIn(): void {
-    this.#within(this.#options.connectTimeoutMs, 'it accepts connections but does not answer');
+    this.#within(this.#options.connectTimeoutMs, () => 'it accepts connections but does not answer');
     const { username, password, db } = this.#endpoint;
     if (password)
       this.#ask('auth', username ? [username, password] : [password], (reply) =>
@@ -219,9 +224,9 @@ export class RedisConnection {
     else this.drop('a reply that nobody asked for');
   }
 
-  #within(timeoutMs: number, reason: string): void {
+  #within(timeoutMs: number, reason: () => string): void {
     clearTimeout(this.#probe);
-    this.#probe = setTimeout(() => this.drop(reason), timeoutMs);
+    this.#probe = setTimeout(() => this.drop(reason()), timeoutMs);
   }
 
   /** Sends a command of the connection itself. `judge` returns the fault of its reply. */

@@ -35,3 +35,4 @@ export {
   removeAsRoot,
   rootPath,
 } from './root-files.ts';
+export { contextOptions, type ContextSettings } from './tls-context.ts';

@@ -6,6 +6,8 @@ import { storingRows } from './storing.ts';
 import { tlsRows } from './tls.ts';
 import { tryingRows } from './trying.ts';
 
+export { confCommand, loadedFile, tlsVersions } from './tls-readers.ts';
+
 /** Texts for the reference: defaults that differ in a protocol, by directive name without prefix. */
 type Defaults = Readonly<Record<string, string>>;
 

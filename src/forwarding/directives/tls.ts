@@ -1,48 +1,9 @@
-import { resolve } from 'node:path';
-import type { Word } from '../../../grammar/index.ts';
-import type { LoadedFile, TlsConfig, TlsVersion } from '../../client/index.ts';
-import {
-  type ArgReader,
-  certificateCache,
-  directivesFor,
-  pathFrom,
-  readers,
-  type ReadScope,
-} from '../../config/index.ts';
-import { namedFile } from '../../http/index.ts';
-import { readerOf, systemReason } from '../../system/index.ts';
-
-/**
- * Reads the content of a file; a relative path starts at the configuration's directory. The file is read at load time,
- * because the process that serves requests may not have the right to read it.
- */
-function loadedFile(what: string, takesVariables = false): ArgReader<LoadedFile> {
-  return readers.oneWord('file', (word, scope) => {
-    const { report, confDir } = scope;
-    // An empty name cancels an inherited one (nginx).
-    if (word.value === '') return { path: '', text: '' };
-    const named = takesVariables ? namedFile(scope.complexValue(word), confDir) : undefined;
-    if (named) return { path: word.value, text: '', named };
-    const path = resolve(confDir, word.value);
-    try {
-      return { path, text: readerOf(report)(path).toString() };
-    } catch (error) {
-      report.emerg(`cannot load ${what} "${path}": open() failed (${systemReason(error)})`, word.span);
-      return undefined;
-    }
-  });
-}
+import type { TlsConfig } from '../../client/index.ts';
+import { certificateCache, directivesFor, pathFrom, readers } from '../../config/index.ts';
+import { confCommand, loadedFile, tlsVersions } from './tls-readers.ts';
 
 const { flag, integer, text, value } = readers;
 const HSL = ['http', 'server', 'location'] as const;
-const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
-
-/** nginx accepts the old names as well, but no TLS library supports these versions any more. */
-const named = readers.someOf(['SSLv2', 'SSLv3', ...VERSIONS]);
-const protocols: ArgReader<readonly TlsVersion[]> = {
-  ...named,
-  read: (words, scope) => named.read(words, scope)?.filter((name) => name !== 'SSLv2' && name !== 'SSLv3'),
-};
 
 /** The rows about TLS connections, without the prefix of their protocol. */
 export const tlsRows = directivesFor<TlsConfig>()({
@@ -97,7 +58,7 @@ export const tlsRows = directivesFor<TlsConfig>()({
   },
   ssl_protocols: {
     contexts: HSL,
-    args: protocols,
+    args: tlsVersions,
     into: 'sslProtocols',
     default: ['TLSv1.2', 'TLSv1.3'],
     defaultText: 'TLSv1.2 TLSv1.3',
@@ -156,7 +117,7 @@ export const tlsRows = directivesFor<TlsConfig>()({
   },
   ssl_conf_command: {
     contexts: HSL,
-    args: readers.words({ syntax: 'name value', min: 2, max: 2 }, readCommand),
+    args: confCommand,
     into: 'sslConfCommands',
     repeat: 'append',
     summary:
@@ -164,34 +125,3 @@ export const tlsRows = directivesFor<TlsConfig>()({
     source: 'nginx',
   },
 });
-
-const FILES: ReadonlyMap<string, ArgReader<LoadedFile>> = new Map([
-  ['Certificate', loadedFile('certificate')],
-  ['PrivateKey', loadedFile('certificate key')],
-]);
-const COMMANDS = [
-  ...FILES.keys(),
-  'MinProtocol',
-  'MaxProtocol',
-  'CipherString',
-  'Ciphersuites',
-  'Curves',
-  'Groups',
-];
-
-function readCommand(
-  words: readonly Word[],
-  scope: ReadScope,
-): readonly [string, string, LoadedFile?] | undefined {
-  const [name, given] = words as [Word, Word];
-  const known = COMMANDS.find((command) => command.toLowerCase() === name.value.toLowerCase());
-  const file = FILES.get(known ?? '')?.read([given], scope);
-  if (known !== undefined)
-    return FILES.has(known) ? file && [known, given.value, file] : [known, given.value];
-  scope.report.emerg(
-    `SSL_CONF_cmd("${name.value}", "${given.value}") failed`,
-    name.span,
-    `expected ${COMMANDS.join(', ')}`,
-  );
-  return undefined;
-}

@@ -14,12 +14,13 @@ import { type AllowedHost, allowedHosts } from '../../upstream/index.ts';
 import { type KvAddress, parseAddress } from './address.ts';
 import { cacheDirectives, type KvCacheConfig } from './cache-directives.ts';
 import { COMMAND_NAMES, type CommandName } from './commands.ts';
+import { type KvTlsConfig, tlsDirectives } from './tls.ts';
 
 /** A store that the configuration names, or one that each request names. */
 type KvPass = KvAddress | { readonly kind: 'variable'; readonly value: ComplexValue };
 
 /** `kv_*` of one location. */
-export interface KvConfig extends StoreSettings, KvCacheConfig {
+export interface KvConfig extends StoreSettings, KvTlsConfig, KvCacheConfig {
   readonly pass?: KvPass;
   /**
    * Hosts that variables in `pass` may name. Absent: any host, but if the client chooses it, none of this machine's own
@@ -131,7 +132,7 @@ const commands = directivesFor<KvConfig>()({
 });
 
 /** The directives of the module. */
-export const directives = { ...commands, ...cacheDirectives };
+export const directives = { ...commands, ...tlsDirectives, ...cacheDirectives };
 
 function readCommand(word: Word, { report }: ReadScope): CommandName | undefined {
   const known = COMMAND_NAMES.find((name) => name === word.value);

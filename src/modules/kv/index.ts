@@ -21,13 +21,7 @@ import {
   Tracking,
 } from './caching/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import {
-  AddressFault,
-  DEFAULT_PORT,
-  type Endpoint,
-  endpointsOf,
-  type RedisAddress,
-} from '../../redis/index.ts';
+import { AddressFault, DEFAULT_PORT, type Endpoint, type RedisAddress } from '../../redis/index.ts';
 import { HostPolicy } from '../../upstream/index.ts';
 import { addressLabel, parseRequestAddress, requestHostOf } from './address.ts';
 import { sendError } from './response.ts';
@@ -37,6 +31,7 @@ import { compileArgs, compileCommand, refuseHost } from './handler.ts';
 import { probeStore } from './probe.ts';
 import { variables } from './outcome.ts';
 import { compileSource, provisionStore, type StoreOrStores, VERSIONS_KEY } from './sources.ts';
+import { storeEndpoints, validateKvTls } from './tls.ts';
 import { openVersions, type SharedVersions, Versions } from './versions.ts';
 
 /** A store that is not open. */
@@ -151,7 +146,7 @@ function openCaching(config: KvConfig, worker: WorkerScope): Provisioned['cachin
 }
 
 function openTracker(address: RedisAddress, config: KvConfig, worker: WorkerScope): Tracking {
-  const endpoints = endpointsOf(address, (name) => worker.upstream(name));
+  const endpoints = storeEndpoints(address, config, (name) => worker.upstream(name));
   const key = trackingKey(endpoints);
   const { workerId, log } = worker;
   return worker.share(
@@ -195,9 +190,14 @@ export const kv = moduleFor<KvConfig>()({
         master.share(key, open, () => undefined),
       );
     share(VERSIONS_KEY, openVersions);
-    for (const { pass } of configs)
+    for (const { pass, ...config } of configs)
       if (pass && pass.kind !== 'variable' && pass.kind !== 'embedded')
-        share(trackingKey(endpointsOf(pass, (name) => master.upstream(name))), openTracking);
+        share(trackingKey(storeEndpoints(pass, config, (name) => master.upstream(name))), openTracking);
+  },
+  validate(config, report) {
+    const { pass } = config;
+    if (pass && (pass.kind === 'variable' || (pass.kind !== 'embedded' && pass.tls)))
+      validateKvTls(config, report);
   },
   async provision(config, worker) {
     return {

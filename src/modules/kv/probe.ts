@@ -1,8 +1,9 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
-import { type Endpoint, endpointsOf, RedisClient, RedisRefused } from '../../redis/index.ts';
+import { type Endpoint, RedisClient, RedisRefused } from '../../redis/index.ts';
 import { unreachableReason } from '../../system/index.ts';
 import { COMMANDS } from './commands.ts';
 import type { KvConfig } from './directives.ts';
+import { storeEndpoints } from './tls.ts';
 
 type Problem = LiveProblem<KvConfig>;
 
@@ -12,12 +13,12 @@ type ProbeResult =
 
 /** Tests whether the store can be reached, accepts the login, and accepts writes. */
 export async function probeStore(
-  { pass, command, connectTimeoutMs }: KvConfig,
+  { pass, command, connectTimeoutMs, ...config }: KvConfig,
   live: LiveScope,
 ): Promise<readonly Problem[]> {
   if (!pass || pass.kind === 'embedded' || pass.kind === 'variable') return [];
   const timeoutMs = Math.min(connectTimeoutMs, live.timeoutMs);
-  const endpoints = endpointsOf(pass, (name) => live.upstream(name));
+  const endpoints = storeEndpoints(pass, config, (name) => live.upstream(name));
   const results = await Promise.all(
     endpoints.map((endpoint) =>
       live.once(`kv ${JSON.stringify(endpoint)}`, () => askStore(endpoint, timeoutMs)),
@@ -84,6 +85,7 @@ function faultOf(message: string): ProbeResult {
   // Text of a reply must not be shown; other faults have a code or are gw's own messages.
   return {
     unreachable:
-      unreachableReason({ code, message }) ?? (/^[A-Z]+ /.test(message) ? 'it is not ready' : message),
+      unreachableReason({ code, message }) ??
+      (/^(?!SSL )[A-Z]+ /.test(message) ? 'it is not ready' : message),
   };
 }

@@ -12,6 +12,7 @@ import { mayCache } from '../../cache/index.ts';
 import { type CommandName, COMMANDS } from './commands.ts';
 import { STORED } from './caching/index.ts';
 import type { KvConfig } from './directives.ts';
+import { tlsDirectives } from './tls.ts';
 
 type Pass = NonNullable<KvConfig['pass']>;
 
@@ -261,6 +262,67 @@ const kvEmbeddedMulti: ModuleRule<KvConfig> = {
   },
 };
 
+const kvSslUnverified: ModuleRule<KvConfig> = {
+  id: 'GW710',
+  slug: 'kv-ssl-unverified',
+  severity: 'warning',
+  summary: 'the certificate of a store on another machine is not verified',
+  why: 'With "kv_ssl_verify off", anyone on the network path can impersonate the store and read the password: the encryption protects nothing.',
+  fix: 'Remove "kv_ssl_verify off", and name the authority of the store with "kv_ssl_trusted_certificate".',
+  bad: {
+    text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3"; kv_key hits; kv_ssl_verify off; }',
+    files: { 'redis.password': '8hYqPz3vTn' },
+  },
+  good: {
+    text: 'location = /hits { kv_pass "rediss://:${file:redis.password}@10.1.2.3"; kv_key hits; }',
+    files: { 'redis.password': '8hYqPz3vTn' },
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node, block, settings } of servedStores(config)) {
+      if (settings.sslVerify || !goesOutOverTls(settings.pass, config)) continue;
+      yield {
+        at: config.nodesIn(block, 'sslVerify')[0] ?? node,
+        message: '"kv_pass" over TLS does not verify the certificate of the store',
+        hint: 'remove "kv_ssl_verify off", and add "kv_ssl_trusted_certificate"',
+      };
+    }
+  },
+};
+
+/** Tells whether a store is reached over TLS and may be on another machine. */
+function goesOutOverTls(pass: Pass, config: CheckedModule<KvConfig>): boolean {
+  if (pass.kind === 'inet' || pass.kind === 'name') return pass.tls === true && !isHere(pass, config);
+  const [first] = pass.kind === 'variable' ? pass.value.parts : [];
+  return typeof first === 'string' && /^rediss:/i.test(first);
+}
+
+const kvSslIdle: ModuleRule<KvConfig> = {
+  id: 'GW711',
+  slug: 'kv-ssl-idle',
+  severity: 'warning',
+  summary: '"kv_ssl_" directives for a store that is not reached over TLS',
+  why: 'Only an address that begins with "rediss://" is reached over TLS. Keys, values and the password are sent in plain text.',
+  fix: 'Write the address as "rediss://host:port", or remove the directives.',
+  bad: { text: 'location = /hits { kv_pass 127.0.0.1:6380; kv_key hits; kv_ssl_name cache.example; }' },
+  good: {
+    text: 'location = /hits { kv_pass rediss://127.0.0.1:6380; kv_key hits; kv_ssl_name cache.example; }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const { block, settings } of servedStores(config)) {
+      const { pass } = settings;
+      if (pass.kind === 'variable' || (pass.kind !== 'embedded' && pass.tls)) continue;
+      // Those of "http" and "server" are meant for other locations, too.
+      const at = Object.keys(tlsDirectives).flatMap((name) => block.own(name))[0];
+      if (at)
+        yield {
+          at,
+          message: `"${at.name.value}" has no effect: the store is not reached over TLS`,
+          hint: 'begin the address with "rediss://"',
+        };
+    }
+  },
+};
+
 const storeUnreachable: ModuleRule<KvConfig> = {
   id: 'GW750',
   slug: 'store-unreachable',
@@ -268,7 +330,7 @@ const storeUnreachable: ModuleRule<KvConfig> = {
   live: true,
   summary: 'a store that cannot be reached',
   why: 'The gateway starts, but the location responds with 502 until the store can be reached.',
-  fix: 'Check that the store runs and that the address is right.',
+  fix: 'Check that the store runs and that the address is right. For "SSL certificate verify error", name the authority of the store with "kv_ssl_trusted_certificate".',
   bad: {
     text: `# nothing listens there
 location = /hits { kv_pass 127.0.0.1:6380; kv_key hits; kv_command get; }`,
@@ -325,6 +387,8 @@ export const rules: readonly ModuleRule<KvConfig>[] = [
   kvPlainRemote,
   kvKeyVariableEmpty,
   kvEmbeddedMulti,
+  kvSslUnverified,
+  kvSslIdle,
   storeUnreachable,
   storeRefused,
   storeReadOnly,

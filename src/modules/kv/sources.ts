@@ -17,6 +17,7 @@ import { EmbeddedStore } from './embedded-store.ts';
 import type { StoreSource } from './handler.ts';
 import { RedisStore, type RedisStoreParts } from './redis-store.ts';
 import type { Store, StoreFault } from './commands.ts';
+import { type KvTlsConfig, storeEndpoints } from './tls.ts';
 import { type SharedVersions, Versions } from './versions.ts';
 
 /** Maximum number of stores that variables may have opened at a time, per worker and location. */
@@ -108,15 +109,15 @@ export function compileSource(
 
 /** The stores of a location whose address has variables: opened at their first use; the least recently used are closed. */
 class RequestStores {
-  readonly #settings: StoreSettings;
+  readonly #config: Opening['config'];
   readonly #worker: WorkerScope;
   /** By address as requests name it. */
   readonly #stores = new LRUCache<string, RedisStore>({ max: MAX_REQUEST_STORES });
   #closed = false;
   readonly #checking = new Map<string, Promise<Store | undefined>>();
 
-  constructor(settings: StoreSettings, worker: WorkerScope) {
-    this.#settings = settings;
+  constructor(config: Opening['config'], worker: WorkerScope) {
+    this.#config = config;
     this.#worker = worker;
   }
 
@@ -181,7 +182,7 @@ class RequestStores {
 
   #open(key: string, address: RequestAddress, within?: AddressRule): RedisStore | undefined {
     if (this.#stores.size >= MAX_REQUEST_STORES && !this.#evict()) return this.#tooMany();
-    const opening = { config: this.#settings, worker: this.#worker };
+    const opening = { config: this.#config, worker: this.#worker };
     const parts = redisParts(address, opening);
     const endpoints = parts.endpoints.map((endpoint): Endpoint =>
       within && endpoint.kind === 'inet' ? { ...endpoint, within } : endpoint,
@@ -205,17 +206,18 @@ class RequestStores {
 }
 
 interface Opening {
-  readonly config: StoreSettings;
+  readonly config: StoreSettings & KvTlsConfig;
   readonly worker: WorkerScope;
 }
 
 function redisParts(address: RedisAddress, { config, worker }: Opening): RedisStoreParts {
-  const endpoints = endpointsOf(address, (name) => worker.upstream(name));
+  const upstream = (name: string): readonly string[] | undefined => worker.upstream(name);
   const label = addressLabel(address);
-  // The password is left out: it does not change the contents of the store.
-  const identity = JSON.stringify([label, endpoints], (name, value: unknown) =>
+  // The password and the TLS settings are left out: they do not change the contents of the store.
+  const identity = JSON.stringify([label, endpointsOf(address, upstream)], (name, value: unknown) =>
     name === 'password' ? undefined : value,
   );
+  const endpoints = storeEndpoints(address, config, upstream);
   const versions = versionsOf(label, worker);
   return { label, identity, versions, endpoints, settings: config, log: worker.log };
 }

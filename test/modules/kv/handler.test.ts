@@ -7,6 +7,21 @@ import { SETTINGS } from './stores.ts';
 import { aloneCounters } from '../../harness/counters.ts';
 import { TestWire } from '../../harness/test-wire.ts';
 
+const config: KvConfig = {
+  ...SETTINGS,
+  sslVerify: true,
+  sslServerName: true,
+  sslProtocols: [],
+  sslCiphers: '',
+  command: 'get',
+  cache: { parts: ['off'] },
+  cacheMinUses: 1,
+  cacheLock: false,
+  cacheLockTimeoutMs: 5_000,
+  cacheLockAgeMs: 5_000,
+  cacheBackgroundUpdate: false,
+};
+
 test('the response is 500 when the callback of the store throws', () => {
   let done: Done | undefined;
   const store: Store = {
@@ -16,16 +31,6 @@ test('the response is 500 when the callback of the store throws', () => {
     state: 'connected',
     run: (_name, _args, then) => void (done = then),
     close: () => Promise.resolve(),
-  };
-  const config: KvConfig = {
-    ...SETTINGS,
-    command: 'get',
-    cache: { parts: ['off'] },
-    cacheMinUses: 1,
-    cacheLock: false,
-    cacheLockTimeoutMs: 5_000,
-    cacheLockAgeMs: 5_000,
-    cacheBackgroundUpdate: false,
   };
   const build = { uses: () => true, metrics: aloneCounters() } as unknown as Build;
   const handler = compileCommand(

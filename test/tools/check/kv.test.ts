@@ -73,6 +73,32 @@ const cases: readonly GroupCase[] = [
     says: [`${REMOTE} TLS`],
   },
   {
+    it: 'a store elsewhere whose certificate is not verified',
+    conf: here('kv_pass "rediss://:${file:secret}@cache.example"; kv_key k; kv_ssl_verify off;'),
+    secret: 'p4ssw0rd',
+    says: ['GW710 "kv_pass" over TLS does not verify the certificate of the store'],
+  },
+  {
+    it: 'a store whose host a request names, and whose certificate is not verified',
+    conf: `kv_ssl_verify off; ${here('kv_allow_hosts cache.example; kv_pass rediss://$arg_host; kv_key k;')}`,
+    says: ['GW710 "kv_pass" over TLS does not verify the certificate of the store'],
+  },
+  {
+    it: 'a store of this machine, whose certificate need not be verified',
+    conf: here('kv_pass rediss://127.0.0.1; kv_key k; kv_ssl_verify off;'),
+    says: [],
+  },
+  {
+    it: 'TLS settings for a store without TLS',
+    conf: here('kv_pass 127.0.0.1; kv_key k; kv_ssl_name a; kv_ssl_server_name off;'),
+    says: ['GW711 "kv_ssl_name" has no effect: the store is not reached over TLS'],
+  },
+  {
+    it: 'TLS settings of a level that has another store, too',
+    conf: `kv_ssl_name a; ${here('kv_pass 127.0.0.1; kv_key k;')}`,
+    says: [],
+  },
+  {
     it: 'an upstream of this machine, and one with a server elsewhere',
     conf: `upstream near { server 127.0.0.1:1; server unix:/s; } upstream far { server 127.0.0.1:1; server 10.0.0.9:1; }
       ${here('kv_pass near; kv_key k;')} ${here('kv_pass far; kv_key k;')}`,

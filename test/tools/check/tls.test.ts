@@ -39,6 +39,12 @@ testRule('weak-protocols', [
     text: 'proxy_ssl_protocols TLSv1 TLSv1.2;',
     says: ['"proxy_ssl_protocols" allows TLSv1'],
   },
+  {
+    it: 'looks at stores',
+    in: 'location',
+    text: 'kv_ssl_protocols TLSv1.1 TLSv1.2;',
+    says: ['"kv_ssl_protocols" allows TLSv1.1'],
+  },
 ]);
 
 testRule('weak-ciphers', [

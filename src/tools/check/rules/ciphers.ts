@@ -3,6 +3,10 @@ import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
 import { heldBy, tlsServers } from '../servers.ts';
 import { SHOP } from './certificates.ts';
 
+/** Returns the names of a directive about connections to peers. */
+const ofPeers = (name: string): readonly string[] =>
+  ['proxy', 'grpc', 'uwsgi', 'kv'].map((prefix) => `${prefix}_${name}`);
+
 const WEAK_PROTOCOLS = /^(?:SSLv[23]|TLSv1(?:\.1)?)$/i;
 
 const weakProtocols: Rule = {
@@ -17,7 +21,7 @@ const weakProtocols: Rule = {
   *check(config: CheckedConfig): Iterable<Problem> {
     // A default for all servers has no effect if none of them uses TLS.
     for (const node of heldBy(tlsServers(config), 'ssl_protocols')) yield* protocolProblems(node);
-    for (const { node } of config.uses('proxy_ssl_protocols')) yield* protocolProblems(node);
+    for (const { node } of config.uses(...ofPeers('ssl_protocols'))) yield* protocolProblems(node);
   },
 };
 
@@ -100,8 +104,8 @@ const weakCiphers: Rule = {
   good: { text: `${SHOP.text}\nssl_ciphers HIGH:!aNULL:!MD5;`, files: SHOP.files },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const node of heldBy(tlsServers(config), 'ssl_ciphers')) yield* cipherProblems(node, node.args[0]);
-    for (const { node } of config.uses('proxy_ssl_ciphers')) yield* cipherProblems(node, node.args[0]);
-    for (const { node } of config.uses('ssl_conf_command', 'proxy_ssl_conf_command')) {
+    for (const { node } of config.uses(...ofPeers('ssl_ciphers'))) yield* cipherProblems(node, node.args[0]);
+    for (const { node } of config.uses('ssl_conf_command', ...ofPeers('ssl_conf_command'))) {
       if (node.args[0]?.value.toLowerCase() === 'cipherstring') yield* cipherProblems(node, node.args[1]);
     }
   },
