@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../src/version.ts';
 import { addChecking } from './check/index.ts';
 import type { Finish } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
@@ -120,7 +119,8 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
     });
   gw.command('version')
     .description('print the version')
-    .action(() => void process.stdout.write(`gw/${VERSION}\n`));
+    .option('--json', 'also what gw was built from, how it was installed and what it runs on')
+    .action(async (options: { json?: boolean }) => (await import('./version.ts')).version(options));
   gw.command('help [command...]')
     .description('show the help of a command')
     .action((names: string[]) => showHelp(gw, names));

@@ -28,7 +28,7 @@ async function act(options: Options): Promise<number> {
 
 async function versionText(detail: 'short' | 'long'): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
-  return detail === 'short' ? first : first + (await import('./option-actions.ts')).buildFacts();
+  return detail === 'short' ? first : first + (await import('./version.ts')).buildFacts();
 }
 
 /** Ends the process silently if the reader of the output has ended, as `head` does. */

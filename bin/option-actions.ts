@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
-import { dump, MODULE_NAMES, tree } from '../src/tools/lookups.ts';
+import { dump, tree } from '../src/tools/lookups.ts';
 import { accountFault, readPidFile } from '../src/master/index.ts';
 import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
@@ -90,25 +90,4 @@ function kill(pid: number, signal: NodeJS.Signals): void {
       (cause as NodeJS.ErrnoException).code === 'ESRCH' ? '3: No such process' : '1: Operation not permitted';
     throw new Error(`kill(${pid}, ${signal}) failed (${reason})`, { cause });
   }
-}
-
-/** nginx's names of modules of gw, where they differ. */
-const NGINX_NAMES: Readonly<Record<string, readonly string[]>> = {
-  sub_filter: ['sub'],
-  static: ['static', 'gzip_static', 'random_index'],
-};
-
-function configureArguments(): string {
-  const names = MODULE_NAMES.flatMap((name) => NGINX_NAMES[name] ?? [name]);
-  return names.map((name) => `--with-http_${name}_module`).join(' ');
-}
-
-/** Returns the lines of `-V` below the version: the platform and the modules. */
-export function buildFacts(): string {
-  const { node, v8, openssl } = process.versions;
-  return `built with Node.js ${node} (V8 ${v8})
-built with OpenSSL ${openssl}
-TLS SNI support enabled
-configure arguments: ${configureArguments()}
-`;
 }

@@ -62,7 +62,7 @@ test('gw environ prints versions and every variable that a configuration reads, 
 
 test('gw environ prints a table', async (t) => {
   const { stdout } = await gw(directoryWith(t, files), ['environ', '-c', 'gw.conf'], env);
-  expect(stdout).toMatch(/^gw +\d+\.\d+\.\d+\nnode +\d/);
+  expect(stdout).toMatch(/^gw +\d+\.\d+\.\d+\S*\nnode +\d/);
   expect(stdout).toMatch(/\nDATABASE_URL +\*\*\* +gw demo, gw db\n +dbrest_pass \(gw\.conf:7\)\n/);
   expect(stdout).toMatch(/\nGW_T_MISSING +not set +dbrest_setting \(gw\.conf:8\)\n/);
 });
@@ -158,4 +158,18 @@ test('"-c" is below the prefix, else below the directory of the command, for eac
       const { stderr, stdout } = await gw(dir, [...command, '-p', 'p', '-c', file]);
       expect(stderr + stdout).not.toMatch(/nonsense|No such file/);
     }
+});
+
+test('gw version prints the version, and as JSON where it comes from', async (t) => {
+  const dir = directoryWith(t, {});
+  expect(await gw(dir, ['version'])).toEqual({ code: 0, stdout: `gw version: gw/${VERSION}\n`, stderr: '' });
+  const { native, ...facts } = JSON.parse((await gw(dir, ['version', '--json'])).stdout) as Record<
+    string,
+    unknown
+  >;
+  const { node, v8, openssl } = process.versions;
+  const installation = { kind: 'checkout', directory: ROOT };
+  expect(facts).toEqual({ version: VERSION, installation, node, v8, openssl });
+  const version = expect.stringMatching(/^\d/) as string;
+  expect(native).toEqual(['uWebSockets.js', 'lmdb', '@node-rs/bcrypt'].map((name) => ({ name, version })));
 });

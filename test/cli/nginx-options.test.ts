@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { VERSION } from '../../src/version.ts';
 import { directoryWith, HAS_NGINX, runIn } from './command.ts';
 import { firstAsProgram } from './in-process.ts';
 
@@ -75,15 +76,15 @@ test('-v prints only the version and starts nothing', async (t) => {
   expect(await gw(dir, ['-v'])).toEqual({
     code: 0,
     stdout: '',
-    stderr: expect.stringMatching(/^gw version: gw\/\d+\.\d+\.\d+\n$/) as string,
+    stderr: `gw version: gw/${VERSION}\n`,
   });
 });
 
-test('-V prints what gw runs on and which modules are built in', async (t) => {
+test('-V prints what gw was built from, what it runs on and which modules are built in', async (t) => {
   const { code, stderr } = await gw(directoryWith(t, files), ['-V']);
   expect(code).toBe(0);
   expect(stderr).toMatch(
-    /^gw version: gw\/.*\nbuilt with Node\.js \d.*\nbuilt with OpenSSL \d.*\nTLS SNI support enabled\nconfigure arguments: (--with-http_\w+_module ?)+\n$/,
+    /^gw version: gw\/.*\nbuilt from a checkout\ninstalled as checkout in \/.*\nbuilt with Node\.js \d.*\nbuilt with OpenSSL \d.*\nnative parts: uWebSockets\.js \d.*, lmdb \d.*, @node-rs\/bcrypt \d.*\nTLS SNI support enabled\nconfigure arguments: (--with-http_\w+_module ?)+\n$/,
   );
   expect(stderr).toContain(' --with-http_stub_status_module ');
 });

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { publishedManifest, shrinkwrap } from './manifest.mjs';
 import { run } from './run.mjs';
@@ -30,7 +30,7 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
 /**
  * Writes what every artifact but the site installs: `stageFiles`, and `node_modules` with the packages that have native
  * code, for Linux on `arch` ("x64", "arm64"). `node` is a program of the version of Node.js that will run gw: npm
- * installs the binary of uWebSockets.js for the version that runs npm.
+ * installs the binary of uWebSockets.js for the version that runs npm. Throws if the registry lacks a binary.
  */
 export async function stageProgram(
   release,
@@ -44,6 +44,27 @@ export async function stageProgram(
   await run(node, [npm, 'ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', ...platform], {
     cwd: directory,
   });
+  const missing = await missingBinaries(directory, arch, node);
+  if (missing.length > 0)
+    throw new Error(`the registry does not have ${missing.join(', ')}: gw for ${arch} cannot be made`);
+}
+
+/** npm does without an optional package that the registry does not have; what is installed has to be complete. */
+async function missingBinaries(directory, arch, node) {
+  const major = (await run(node, ['-p', 'process.versions.node'])).split('.', 1)[0];
+  const { packages } = readJson(join(directory, 'npm-shrinkwrap.json'));
+  const uws = new RegExp(`@uwsjs/linux-${arch}-${major}$`);
+  const wanted = Object.keys(packages).filter(
+    (path) =>
+      uws.test(path) || path.endsWith(`/lmdb-linux-${arch}`) || path.endsWith(`/bcrypt-linux-${arch}-gnu`),
+  );
+  if (!wanted.some((path) => uws.test(path)))
+    throw new Error(`uWebSockets.js has no binary for Node.js ${major}`);
+  return wanted.filter((path) => !existsSync(join(directory, path))).map(nameOfPath);
+}
+
+function nameOfPath(path) {
+  return `"${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}"`;
 }
 
 function belongs(path, v8Code) {

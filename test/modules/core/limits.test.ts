@@ -95,7 +95,11 @@ test('a body that stops coming gets 408 after client_body_timeout', async () => 
 
 const tokens = [
   { path: '/hidden', server: 'gw', foot: /<center>gw<\/center>/ },
-  { path: '/shown', server: /^gw\/\d+\.\d+\.\d+$/, foot: /<center>gw\/\d+\.\d+\.\d+<\/center>/ },
+  {
+    path: '/shown',
+    server: /^gw\/\d+\.\d+\.\d+[-\w.]*$/,
+    foot: /<center>gw\/\d+\.\d+\.\d+[-\w.]*<\/center>/,
+  },
   { path: '/build', server: /^gw\/\d+\.\d+\.\d+/, foot: /<center>gw\/\d/ },
 ];
 
