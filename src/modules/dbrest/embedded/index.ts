@@ -8,9 +8,18 @@ import { isAlive } from '../../../system/index.ts';
 import { EMBEDDED_ROLE } from '../directives/index.ts';
 import { openCluster } from './cluster.ts';
 import { makeEntrance, socketPath } from './entrance.ts';
-import { type Account, chooseAccount, findBinaries, idsOf, serverEnvironment } from './programs.ts';
+import { WAYS_OUT } from '../postgres-programs.ts';
+import {
+  type Account,
+  chooseAccount,
+  findBinaries,
+  idsOf,
+  NoProgramsError,
+  serverEnvironment,
+} from './programs.ts';
 
 export { runEmbeddedInit } from './cluster.ts';
+export { ensurePrograms } from './fetch.ts';
 
 /** The content of `postmaster.pid` in the data directory (PostgreSQL, src/include/utils/pidfile.h). */
 export interface LockFile {
@@ -128,7 +137,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     return await start(options);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const instead = 'set DATABASE_URL to use a PostgreSQL server of your own';
+    const isMissing = error instanceof NoProgramsError;
+    const instead = isMissing ? WAYS_OUT : 'set DATABASE_URL to use a PostgreSQL server of your own';
     throw new Error(`embedded PostgreSQL cannot start in "${options.dataDir}": ${reason}; ${instead}`, {
       cause: error,
     });

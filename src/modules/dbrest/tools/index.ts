@@ -1,3 +1,4 @@
+export { ensurePrograms } from '../embedded/index.ts';
 export { checkToken, decodeToken, type DecodedToken, type TokenVerdict, signToken } from './token.ts';
 export { describeApi, dumpSchema, describeDatabase, readSchema } from './describe.ts';
 export {
