@@ -1,5 +1,10 @@
 import { applySchema, type SchemaItem, schemaScript, schemaStatus } from '../../src/cluster/index.ts';
-import { type dbrestTools, loadDbrestTools, restLocations } from '../../src/tools/lookups.ts';
+import {
+  type dbrestTools,
+  loadDbrestTools,
+  type RestLocation,
+  restLocations,
+} from '../../src/tools/lookups.ts';
 import { choosePlace, loadConfig, type RestOptions } from '../load-config.ts';
 import { columns, fail, visible } from '../terminal.ts';
 import { readSecret } from './secrets.ts';
@@ -21,7 +26,7 @@ export interface DbOptions {
 export interface StatusOptions extends DbOptions, RestOptions {}
 
 /** Options of `gw db setup`. */
-export interface SetupOptions extends DbOptions {
+export interface SetupOptions extends DbOptions, RestOptions {
   readonly apply?: boolean;
   readonly passwordFile?: string;
   readonly grantTables?: boolean;
@@ -32,8 +37,10 @@ export interface SetupOptions extends DbOptions {
 }
 
 /** `gw db setup`: prints the SQL, or runs it and reports the changes. Exit code 1: it failed; 2: an option is wrong. */
-export async function setup(options: SetupOptions): Promise<number> {
+export async function setup(given: SetupOptions, isGiven: IsGiven): Promise<number> {
   const tools = await loadDbrestTools();
+  const options = given.config === undefined ? given : setupOfLocation(given, isGiven);
+  if (typeof options === 'number') return options;
   const fault = nameFaultIn(options, tools);
   if (fault !== undefined) return fail(fault, 2);
   const verifier = await verifierFor(options, tools);
@@ -63,6 +70,42 @@ export async function setup(options: SetupOptions): Promise<number> {
   });
 }
 
+/** Tells whether an option stands on the command line, rather than having its default. */
+type IsGiven = (name: string) => boolean;
+
+/** Takes the roles and the schema from a location, unless options name them; a number is an exit code. */
+function setupOfLocation(options: SetupOptions, isGiven: IsGiven): SetupOptions | number {
+  const place = placeOf(options);
+  if (typeof place === 'number') return place;
+  const { pass, anonRole, schemas } = place;
+  const login = pass.kind === 'server' ? pass.target.user : undefined;
+  const [first = options.schema, ...others] = schemas;
+  if (!isGiven('schema') && others.length > 0)
+    process.stderr.write(
+      `gw: only the first schema of the location is set up; for the others: ${others.map((one) => `--schema ${visible(one)}`).join(', ')}\n`,
+    );
+  return {
+    ...options,
+    // The login of the location is not that of a superuser, so a server has to be named.
+    ...(pass.kind === 'embedded' && options.dsn === undefined && { dsn: `embedded:${pass.dir}` }),
+    authenticator: isGiven('authenticator') ? options.authenticator : (login ?? options.authenticator),
+    anon: isGiven('anon') ? options.anon : (anonRole ?? options.anon),
+    schema: isGiven('schema') ? options.schema : first,
+  };
+}
+
+type Served = RestLocation['config'] & { readonly pass: NonNullable<RestLocation['config']['pass']> };
+
+/** Returns the settings of the location that is selected; a number is an exit code. */
+function placeOf(options: RestOptions): Served | number {
+  const loaded = loadConfig(options);
+  if (!loaded) return 1;
+  const place = choosePlace(restLocations(loaded.plan), options.location);
+  if (typeof place === 'string') return fail(place, 2);
+  const { pass } = place.config;
+  return pass ? { ...place.config, pass } : fail('the location serves no database', 2);
+}
+
 /** Does the same for the store of a cluster. */
 async function setupCluster(
   options: SetupOptions,
@@ -83,7 +126,7 @@ async function setupCluster(
  * `gw db status`: prints which parts of the setup a database has. Exit code 0: all; 1: some are missing, or the
  * database cannot be reached.
  */
-export async function status(options: StatusOptions, isGiven: (name: string) => boolean): Promise<number> {
+export async function status(options: StatusOptions, isGiven: IsGiven): Promise<number> {
   const tools = await loadDbrestTools();
   const fault = nameFaultIn(options, tools);
   if (fault !== undefined) return fail(fault, 2);
@@ -101,16 +144,13 @@ export async function status(options: StatusOptions, isGiven: (name: string) => 
 /** Takes the database, the roles and the schemas from a location, unless options name them. */
 async function statusOfLocation(
   options: StatusOptions,
-  isGiven: (name: string) => boolean,
+  isGiven: IsGiven,
   told: (items: readonly Item[]) => number,
 ): Promise<number> {
   const tools = await loadDbrestTools();
-  const loaded = loadConfig(options);
-  if (!loaded) return 1;
-  const place = choosePlace(restLocations(loaded.plan), options.location);
-  if (typeof place === 'string') return fail(place, 2);
-  const { pass: served, anonRole, schemas } = place.config;
-  if (!served) return fail('the location serves no database', 2);
+  const place = placeOf(options);
+  if (typeof place === 'number') return place;
+  const { pass: served, anonRole, schemas } = place;
   const login = served.kind === 'server' ? served.target.user : undefined;
   const names = {
     authenticator: isGiven('authenticator') ? options.authenticator : (login ?? options.authenticator),

@@ -85,9 +85,13 @@ export function addDatabase(gw: Command, finish: Finish): void {
     .option('--cache', 'let the tables of the schema announce writes to the caches of dbrest_cache')
     .option('--watch <table...>', 'let these tables (schema.table) announce changes of rows, for dbrest_live')
     .option('--no-trigger', 'leave out the event trigger, which only a superuser can make')
-    .addOption(clusterOption().conflicts([...DBREST_NAMES, 'grantTables', 'cache', 'watch', 'trigger']))
-    .action(async (options: SetupOptions) => {
-      finish(await (await import('./database.ts')).setup(options));
+    .option('-c, --config <file>', 'take roles and schema from the location of a configuration')
+    .option('--location <path>', 'the location, by its path or its place')
+    .addOption(
+      clusterOption().conflicts([...DBREST_NAMES, 'grantTables', 'cache', 'watch', 'trigger', 'config']),
+    )
+    .action(async (options: SetupOptions, command: Command) => {
+      finish(await (await import('./database.ts')).setup(options, isGivenTo(command)));
     });
   withNames(db.command('status'))
     .description('tell which of these a database has, and which it lacks')
@@ -95,10 +99,15 @@ export function addDatabase(gw: Command, finish: Finish): void {
     .option('--location <path>', 'the location, by its path or its place')
     .addOption(clusterOption().conflicts([...DBREST_NAMES, 'config']))
     .action(async (options: StatusOptions, command: Command) => {
-      const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
-      finish(await (await import('./database.ts')).status(options, isGiven));
+      finish(await (await import('./database.ts')).status(options, isGivenTo(command)));
     });
 }
+
+/** Returns what tells whether an option stands on the command line, rather than having its default. */
+const isGivenTo =
+  (command: Command) =>
+  (name: string): boolean =>
+    command.getOptionValueSource(name) === 'cli';
 
 const DBREST_NAMES = ['authenticator', 'anon', 'user', 'schema'];
 

@@ -190,6 +190,26 @@ test('gw db status takes database, roles and schemas from a location', async (t)
   expect(login).toMatchObject({ what: 'role "postgres"', state: 'wrong' });
 });
 
+test('gw db setup takes roles and schema from a location', async (t) => {
+  const { database, names, args } = await emptyDatabase(t);
+  const login = `postgres://${names.authenticator}@127.0.0.1/app`;
+  const conf = `http { server { location /api/ { dbrest_pass ${login}; dbrest_schemas "shop, more";
+    dbrest_anon_role "${names.anon.replace(/["\\]/g, '\\$&')}"; } } }`;
+  const dir = directoryWith(t, { 'gw.conf': conf });
+  const taken = ['db', 'setup', '-c', `${dir}/gw.conf`, '--user', names.user];
+  const named = ['db', 'setup', ...args, '--schema', 'shop'];
+  const printed = await gw(HERE, taken);
+  expect(printed).toMatchObject({
+    code: 0,
+    stderr: 'gw: only the first schema of the location is set up; for the others: --schema more\n',
+  });
+  expect(printed.stdout).toBe((await gw(HERE, named)).stdout);
+  const more = await gw(HERE, [...taken, '--schema', 'more', '--apply', '--dsn', database.adminDsn]);
+  expect(more).toMatchObject({ code: 0, stderr: '' });
+  expect(more.stdout).toContain('schema "more"');
+  expect(await gw(HERE, [...taken, '--cluster'])).toMatchObject({ code: 2 });
+});
+
 test('gw db status names what is wrong with a role and with the trigger', async (t) => {
   const { database, names, args } = await emptyDatabase(t);
   const all = ['--dsn', database.adminDsn, ...args];

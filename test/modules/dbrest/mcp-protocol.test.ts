@@ -111,6 +111,8 @@ const heads: [it: string, status: number, headers: Record<string, string>, path?
 test.each(heads)('%s gets %d', async (...[, status, headers, path = '/api/mcp']) => {
   const response = await tools.it.post(path, message({ method: 'ping' }), headers);
   expect([response.status, response.body]).toEqual([status, expect.any(String) as string]);
+  // DBREST130 is for what gw refuses in any location.
+  if (status === 403) expect(JSON.parse(response.body)).toMatchObject({ code: 'DBREST136' });
   if (status === 401) expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
 });
 

@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { createClient, type SupabaseClient } from '@supabase/supabase-js';
 import { beforeAll, expect, test } from 'vitest';
+import ws from 'ws';
+import { ROOT, textOf } from '../../conf/files.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
@@ -23,13 +27,14 @@ const TODOS = `
   create function forget_all() returns void language sql as $$ delete from todos where true $$;
 `;
 
-/** On Node 20 the library requires a WebSocket class; no test uses it. */
-const NO_SOCKET = { transport: class extends EventTarget {} as never };
+/** On Node.js 20 the library requires a WebSocket class; no test uses it. */
+const SOCKET = { transport: ws as never };
 
 const file = wholeFile();
 let ann: SupabaseClient;
 let bob: SupabaseClient;
 let anonClient: SupabaseClient;
+let url: string;
 beforeAll(async () => {
   const { dsn } = await postgres(FIXTURE + TODOS);
   const gw = await startGateway(
@@ -38,16 +43,17 @@ beforeAll(async () => {
        dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_jwt_secret "${SECRET}"; dbrest_extra_search_path "public, tools";
      } }`,
   );
+  url = gw.url;
   const anonKey = sign({ role: 'anon' });
   const as = (sub: string) =>
     createClient(gw.url, anonKey, {
       accessToken: () => Promise.resolve(sign({ role: 'web_user', sub })),
-      realtime: NO_SOCKET,
+      realtime: SOCKET,
     });
   [ann, bob] = [as('ann'), as('bob')];
   anonClient = createClient(gw.url, anonKey, {
     auth: { persistSession: false, autoRefreshToken: false },
-    realtime: NO_SOCKET,
+    realtime: SOCKET,
   });
 });
 
@@ -163,4 +169,15 @@ test('an error says what is wrong and what to do', async () => {
     error: null,
     data: null,
   });
+});
+
+test('the client of the guide works on every version of Node.js', async () => {
+  const [, shown = ''] = /```js\n(import ws from 'ws';\n[^]*?)```/.exec(textOf('conf/guide/rest.md')) ?? [];
+  const here = shown.replace('http://127.0.0.1:8080', url).replace("schema: 'api'", "schema: 'public'");
+  const program = `import { createClient } from '@supabase/supabase-js'; const token = '${sign({ role: 'anon' })}';
+    ${here}
+    console.log(JSON.stringify(await supabase.from('todos').select()));`;
+  const args = ['--input-type=module', '--eval', program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+  expect(JSON.parse(stdout)).toMatchObject({ error: null, data: [] });
 });

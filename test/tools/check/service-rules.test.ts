@@ -18,6 +18,18 @@ const cases: readonly RuleCase[] = [
       'each call of a tool is also subject to "location = /api/secrets"',
     ],
   },
+  {
+    it: 'names an "if" on the method, of the location or of the server',
+    text: `if ($request_method = PUT) { return 405; }
+      ${api('dbrest_mcp write; if ($request_method = DELETE) { return 403; }')}`,
+    says: [
+      'each call of a tool is also subject to "if ($request_method = PUT)", "if ($request_method = DELETE)"',
+    ],
+  },
+  {
+    it: 'says nothing of an "if" that is the same for both requests, or refuses nothing',
+    text: api('dbrest_mcp on; if ($host = a) { return 403; } if ($arg_a) { return 301 /; }'),
+  },
   { it: 'says nothing without tools and batches', text: api('', SALARIES) },
   { it: 'says nothing of other paths', text: api('dbrest_mcp on;', 'location /app/ { deny all; }') },
   {

@@ -114,11 +114,6 @@ export function badStreamQuery(details: string): DbrestFault {
   return new DbrestFault({ code: 'DBREST125', status: 400, message: 'Invalid stream of events', details });
 }
 
-/** DBREST130, 403: a page of a site that may not use the tools sent the request. */
-export function foreignOrigin(why: string): DbrestFault {
-  return new DbrestFault({ code: 'DBREST130', status: 403, message: why });
-}
-
 /** DBREST131, 405. */
 export function notOfTools(method: string): DbrestFault {
   const message = `The tools of the database are called by POST, not ${method}`;
@@ -147,4 +142,9 @@ export function tooLargeResult(mostBytes: number): DbrestFault {
   const message = `The result of a tool has at most ${mostBytes} bytes`;
   const hint = 'Ask for fewer rows or columns.';
   return new DbrestFault({ code: 'DBREST135', status: 400, message, hint });
+}
+
+/** DBREST136, 403: a page of a site that may not use the tools sent the request. */
+export function foreignOrigin(why: string): DbrestFault {
+  return new DbrestFault({ code: 'DBREST136', status: 403, message: why });
 }

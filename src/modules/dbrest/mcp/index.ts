@@ -225,7 +225,7 @@ interface HeadRules {
 }
 
 /**
- * Checks the head of a message (Model Context Protocol, "Streamable HTTP"). Throws DBREST130 to DBREST132. Streams and
+ * Checks the head of a message (Model Context Protocol, "Streamable HTTP"). Throws DBREST131, DBREST132 or DBREST136. Streams and
  * sessions, for which GET and DELETE are, do not exist here.
  */
 function checkHead(x: Exchange, rules: HeadRules): void {

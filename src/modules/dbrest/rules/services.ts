@@ -189,7 +189,14 @@ interface Guard {
   readonly node: DirectiveNode;
 }
 
-/** The `limit_except` of a location and the locations below its path that refuse requests, without the service's. */
+/** A condition that may differ for the request that a service makes: a method, a path or a query. */
+const OWN_CONDITION =
+  /\$\{?(?:request_method|(?:document_|request_)?uri|args|arg_\w+|query_string|is_args)\b/;
+
+/**
+ * The `limit_except` of a location, the locations below its path, and the `if` of these and of the server that refuse
+ * requests, without the service's.
+ */
 function guardsBeside(block: BlockView, servicePath: string): readonly Guard[] {
   const prefix = pathOf(block);
   const server = serverOf(block);
@@ -199,10 +206,27 @@ function guardsBeside(block: BlockView, servicePath: string): readonly Guard[] {
     const path = other === block ? undefined : pathOf(other);
     return path?.startsWith(prefix) === true && path !== servicePath;
   });
-  return [...limits, ...locations].flatMap((guarding) => {
-    const [node] = guarding.own('deny', 'auth_basic', 'auth_request', 'internal').filter(isOn);
-    return node ? [{ name: nameOf(guarding), node }] : [];
-  });
+  const ifs = [server, block, ...locations].flatMap(({ inner }) => inner.filter(isOwnCondition));
+  return [
+    ...[...limits, ...locations].flatMap((guarding) =>
+      guardIn(guarding, guarding.own('deny', 'auth_basic', 'auth_request', 'internal').filter(isOn)),
+    ),
+    ...ifs.flatMap((guarding) => guardIn(guarding, guarding.own('return').filter(refuses))),
+  ];
+}
+
+function guardIn(guarding: BlockView, [node]: readonly DirectiveNode[]): readonly Guard[] {
+  return node ? [{ name: nameOf(guarding), node }] : [];
+}
+
+function isOwnCondition({ context, node }: BlockView): boolean {
+  if (context !== 'location if' && context !== 'server if') return false;
+  return node?.args.some(({ value }) => OWN_CONDITION.test(value)) === true;
+}
+
+/** Tells whether a `return` refuses: 444 closes the connection. */
+function refuses({ args }: DirectiveNode): boolean {
+  return /^[45]\d\d$/.test(args[0]?.value ?? '');
 }
 
 /** The path that every path of a location begins with; `undefined` for locations that have none. */
