@@ -39,6 +39,7 @@ export class Workers implements ThreadEvents {
   readonly #starting = new Set<number>();
   #firstStarts = false;
   readonly #watchdog: Watchdog;
+  readonly #releaseTurn = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   #shipment: Shipment | undefined;
   #stopping = false;
   readonly #gone: Promise<void>;
@@ -196,7 +197,8 @@ export class Workers implements ThreadEvents {
     if (this.#stopping) return;
     const heartbeats = this.#watchdog.watch(workerId);
     const acceptor = privileges.connect(workerId);
-    const start = { workerId, isFirst, heartbeats, shipment, openings, acceptor };
+    const releaseTurn = this.#releaseTurn;
+    const start = { workerId, isFirst, heartbeats, releaseTurn, shipment, openings, acceptor };
     const thread = new WorkerThread(start, this, backOff);
     this.#threads.set(workerId, thread);
     try {

@@ -6,7 +6,7 @@ import { LogOpener } from '../log/index.ts';
 import { Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
-import { releaseMemory } from './release-memory.ts';
+import { releaseMemoryInTurn } from './release-memory.ts';
 import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Worker } from './worker.ts';
 
@@ -80,7 +80,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
 
   // Messages are processed in order, after the start, so that a reload never interferes with an unfinished one. Only
   // the end does not wait.
-  let last = prepare(worker, start, () => serve(worker))
+  let last = prepare(worker, start, () => serve(worker, start))
     .then(tell)
     .finally(beat);
   port.on('message', (message: ToWorker) => {
@@ -134,8 +134,8 @@ async function obey(
 }
 
 /** Serves the first configuration. */
-function serve(worker: Worker): FromWorker {
-  releaseMemory();
+function serve(worker: Worker, { releaseTurn }: WorkerStart): FromWorker {
+  releaseMemoryInTurn(releaseTurn);
   worker.switch();
   return { type: 'listening' };
 }

@@ -28,6 +28,8 @@ export interface WorkerStart {
    * Index 0 is 1 when the gateway is about to stop. The second half has the threads' ids in /proc, where available.
    */
   readonly heartbeats: SharedArrayBuffer;
+  /** Four bytes by which the workers release the memory of their start one after the other. */
+  readonly releaseTurn: SharedArrayBuffer;
   readonly shipment: Shipment;
   readonly openings: Openings;
   /** Connects to the thread that accepts connections for ports that this process may not bind. */

@@ -8,16 +8,32 @@ const LARGE_HEAP_BYTES = 24 * 1024 * 1024;
  * Collects the garbage of loading a large configuration and returns the memory to the system: an idle thread would keep
  * it. Takes about 100 ms, so it must not be called while the thread serves.
  */
-export function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
+function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
   if (getHeapStatistics().total_heap_size < leastHeapBytes) return;
   const setFlags = (prefix: '--' | '--no-'): void => {
     for (const flag of ['expose-gc', 'compact-on-every-full-gc']) setFlagsFromString(prefix + flag);
   };
   setFlags('--');
-  // The flags are those of the process: a thread that has just released its memory may have reset them. Then this one keeps it.
+  // The flags are those of the process: another thread may have reset them. Then this one keeps its memory.
   const collect = runInNewContext('globalThis.gc') as (() => void) | undefined;
   collect?.();
   setFlags('--no-');
+}
+
+/** A thread that has ended while it released its memory must not hold the others up for longer. */
+const MOST_WAIT_MS = 2_000;
+
+/**
+ * As `releaseMemory`, one thread after the other: with flags that another thread has reset, one would keep its memory.
+ * `turn` is four bytes that these threads share.
+ */
+export function releaseMemoryInTurn(turn: SharedArrayBuffer, leastHeapBytes?: number): void {
+  const cells = new Int32Array(turn);
+  while (Atomics.compareExchange(cells, 0, 0, 1) === 1)
+    if (Atomics.wait(cells, 0, 1, MOST_WAIT_MS) === 'timed-out') break;
+  releaseMemory(leastHeapBytes);
+  Atomics.store(cells, 0, 0);
+  Atomics.notify(cells, 0);
 }
 
 /** V8 shrinks the space for new objects only after some seconds with few allocations. */

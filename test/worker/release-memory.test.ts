@@ -5,11 +5,12 @@ import { startProgram } from '../harness/program.ts';
 const PROGRAM = `
   import { isMainThread, Worker } from 'node:worker_threads';
   import { setFlagsFromString } from 'node:v8';
-  import { releaseMemory } from '~/src/worker/release-memory.ts';
+  import { releaseMemoryInTurn } from '~/src/worker/release-memory.ts';
   if (isMainThread) {
     const other = new Worker(new URL(import.meta.url));
     other.once('message', () => {
-      for (let n = 0; n < 20; n += 1) releaseMemory(0);
+      const turn = new SharedArrayBuffer(4);
+      for (let n = 0; n < 20; n += 1) releaseMemoryInTurn(turn, 0);
       console.log('released');
       other.terminate();
     });
@@ -23,4 +24,27 @@ const PROGRAM = `
 test('a thread releases its memory while another one resets the flags of V8, which are those of the process', async (t) => {
   const program = await startProgram(t, PROGRAM);
   expect(program.output()).toBe('released\n');
+});
+
+/** Each thread has some 80 MB of garbage in its heap, and tells how much of the heap is left. */
+const TOGETHER = `
+  import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+  import { getHeapStatistics } from 'node:v8';
+  import { releaseMemoryInTurn } from '~/src/worker/release-memory.ts';
+  if (isMainThread) {
+    const workerData = new SharedArrayBuffer(4);
+    const threads = Array.from({ length: 3 }, () => new Worker(new URL(import.meta.url), { workerData }));
+    const heaps = await Promise.all(threads.map((thread) => new Promise((resolve) => thread.once('message', resolve))));
+    console.log(heaps.filter((bytes) => bytes < 60_000_000).length);
+  } else {
+    let kept = Array.from({ length: 400_000 }, (_, n) => ({ n, text: [n] }));
+    kept = undefined;
+    releaseMemoryInTurn(workerData, 0);
+    parentPort.postMessage(getHeapStatistics().total_heap_size);
+  }
+`;
+
+test('threads that release their memory at the same time all do', async (t) => {
+  const program = await startProgram(t, TOGETHER);
+  expect(program.output()).toBe('3\n');
 });
