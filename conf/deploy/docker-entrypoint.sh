@@ -1,30 +1,47 @@
 #!/bin/sh
-# Runs what an image adds to /docker-entrypoint.d, then the command. The two conventions of the nginx image hold: scripts run
-# in the order of their names (*.envsh are read into this shell), and templates become configurations of their environment.
-# `${env:NAME}` in a configuration needs neither.
-set -eu
+# Runs what is in /docker-entrypoint.d, then the command; the conventions are those of nginx's image. Scripts run in the order
+# of their names: *.sh as programs, *.envsh in this shell. What is not executable is skipped. Before another command than gw
+# or nginx, nothing is run.
+set -e
 
 scripts=${GW_ENTRYPOINT_DIR:-/docker-entrypoint.d}
-templates=${GW_ENVSUBST_TEMPLATE_DIR:-/etc/gw/templates}
-output=${GW_ENVSUBST_OUTPUT_DIR:-/etc/gw/conf.d}
 
-# Only variables that the environment has are replaced: $host and its like are the configuration's.
-fill='process.stdout.write(require("node:fs").readFileSync(0, "utf8").replace(/\$\{(\w+)\}|\$(\w+)/g,
-    (all, braced, plain) => process.env[braced ?? plain] ?? all))'
+say() {
+    if [ -z "${GW_ENTRYPOINT_QUIET_LOGS:-}${NGINX_ENTRYPOINT_QUIET_LOGS:-}" ]; then echo "entrypoint: $*" >&2; fi
+}
 
-if [ -d "$templates" ]; then
-    mkdir -p "$output"
-    for template in "$templates"/*.template; do
-        [ -e "$template" ] || continue
-        node -e "$fill" <"$template" >"$output/$(basename "$template" .template)"
-    done
-fi
-
-for script in "$scripts"/*; do
-    case $script in
-        *.envsh) . "$script" ;;
-        *.sh) "$script" ;;
+run_script() {
+    case $1 in
+        *.envsh)
+            if [ ! -x "$1" ]; then say "skipping $1: it is not executable"; return 0; fi
+            say "reading $1"
+            . "$1"
+            ;;
+        *.sh)
+            if [ ! -x "$1" ]; then say "skipping $1: it is not executable"; return 0; fi
+            say "running $1"
+            "$1"
+            ;;
+        *) say "skipping $1: its name ends neither in .sh nor in .envsh" ;;
     esac
-done
+}
+
+case ${1##*/} in
+    gw | nginx)
+        if [ -d "$scripts" ]; then
+            # Names are split at ends of lines, and "*" in them means nothing.
+            IFS='
+'
+            set -f
+            for script in $(find -L "$scripts" -type f | sort -V); do
+                set +f
+                unset IFS
+                run_script "$script"
+            done
+            set +f
+            unset IFS
+        fi
+        ;;
+esac
 
 exec "$@"
