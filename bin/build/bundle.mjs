@@ -11,7 +11,7 @@ import { recordCode } from './record.mjs';
 /** Matches the URL of a program that the code starts as a process or a thread, relative to `dist/src/chunks`. */
 const STARTED = /new URL\('\.\.\/([^']+)\.cjs', import\.meta\.url\)/g;
 
-const started = readdirSync('src', { recursive: true })
+const started = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .flatMap((name) => [...readFileSync(`src/${name}`, 'utf8').matchAll(STARTED)])
   .map(([, program]) => `src/${program}.ts`);

@@ -22,7 +22,7 @@ export async function tar(directory, file, { compress, flat = false }) {
     '--numeric-owner',
     '--mode=u=rwX,go=rX',
     `--mtime=@${process.env.SOURCE_DATE_EPOCH}`,
-    `--use-compress-program=${COMPRESSORS[compress]}`,
+    ...(compress ? [`--use-compress-program=${COMPRESSORS[compress]}`] : []),
     '-cf',
     file,
     '-C',

@@ -10,6 +10,7 @@ export async function readCommit(root) {
   return {
     commit,
     epoch: Number(epoch),
+    maintainer: await git('log', '-1', '--format=%an <%ae>'),
     isDirty: (await git('status', '--porcelain')) !== '',
     distance: Number(await git('rev-list', '--count', tag === undefined ? 'HEAD' : `${tag}..HEAD`)),
     changelog: await git('show', 'HEAD:CHANGELOG.md'),

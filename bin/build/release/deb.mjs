@@ -1,0 +1,122 @@
+import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { licenses } from './licenses.mjs';
+import { CONFFILES, controlFile, debianChangelog, installedSizeKb, md5sums } from './debian-files.mjs';
+import { dependsOf } from './depends.mjs';
+import { normalizeModes, stageLinuxProgram } from './linux-program.mjs';
+import { run } from './run.mjs';
+
+const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' };
+const PROGRAM = 'usr/lib/gw';
+const DOC = 'usr/share/doc/gw';
+const SCRIPTS = ['postinst', 'prerm', 'postrm'];
+
+/** What `include` finds beside /etc/gw/gateway.conf; the files are the package's, and change with it. */
+const INCLUDED = ['mime.types', 'fastcgi_params', 'scgi_params', 'uwsgi_params'];
+
+/** Makes `gw_V-1_ARCH.deb` for both architectures. Needs dpkg-deb and binutils, not root. */
+export async function make(release) {
+  const files = [];
+  for (const architecture of Object.keys(ARCHITECTURES)) files.push(await makeDeb(release, architecture));
+  return files;
+}
+
+async function makeDeb(release, architecture) {
+  const root = await stageDeb(release, architecture);
+  await writeControl(release, root, architecture);
+  const file = join(release.out, `gw_${release.version}-1_${architecture}.deb`);
+  await run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z6', '--build', root, file]);
+  return file;
+}
+
+/** Returns a directory with the files that the package of an architecture installs. */
+export async function stageDeb(release, architecture) {
+  const root = release.scratch(`deb-${architecture}`);
+  await stageTree(release, root, architecture);
+  return root;
+}
+
+async function stageTree(release, root, architecture) {
+  const nodeLicense = await stageLinuxProgram(release, join(root, PROGRAM), {
+    arch: ARCHITECTURES[architecture],
+    kind: 'deb',
+    place: `/${PROGRAM}`,
+  });
+  const deploy = join(release.source, 'conf/deploy');
+  link(root, 'usr/bin/gw', '../lib/gw/dist/bin/gw.js');
+  copy(join(deploy, 'gw.service'), root, 'usr/lib/systemd/system/gw.service');
+  copy(join(deploy, 'debian/unit.conf'), root, 'usr/lib/systemd/system/gw.service.d/debian.conf');
+  copy(join(deploy, 'gw.logrotate'), root, 'etc/logrotate.d/gw');
+  copy(join(deploy, 'debian/gateway.conf'), root, 'etc/gw/gateway.conf');
+  for (const name of INCLUDED) link(root, `etc/gw/${name}`, `/${PROGRAM}/conf/${name}`);
+  await writeShell(release, root);
+  await writeTexts(release, root, nodeLicense);
+  await normalizeModes(root);
+}
+
+/** Completion and the manual, which the program itself prints. */
+async function writeShell({ source }, root) {
+  const gw = (...args) => run(process.execPath, [join(source, 'dist/bin/gw.js'), ...args]);
+  const places = {
+    bash: 'usr/share/bash-completion/completions/gw',
+    zsh: 'usr/share/zsh/vendor-completions/_gw',
+    fish: 'usr/share/fish/vendor_completions.d/gw.fish',
+  };
+  for (const [shell, place] of Object.entries(places)) write(root, place, await gw('completion', shell));
+  const pages = join(root, 'pages');
+  await gw('manpage', '-o', pages);
+  for (const page of readdirSync(pages).sort()) {
+    const place = `usr/share/man/man${page.at(-1)}/${page}`;
+    copy(join(pages, page), root, place);
+    await run('gzip', ['-9n', join(root, place)]);
+  }
+  await run('rm', ['-r', pages]);
+}
+
+async function writeTexts(release, root, nodeLicense) {
+  copy(join(release.source, 'conf/deploy/debian/copyright'), root, `${DOC}/copyright`);
+  write(root, `${DOC}/licenses`, licenses(release, nodeLicense));
+  copyFileSync(join(release.source, 'CHANGELOG.md'), join(root, DOC, 'changelog'));
+  write(root, `${DOC}/changelog.Debian`, debianChangelog(release));
+  for (const name of ['changelog', 'changelog.Debian', 'licenses'])
+    await run('gzip', ['-9n', join(root, DOC, name)]);
+  for (const name of ['examples', 'guide']) link(root, `${DOC}/${name}`, `../../../lib/gw/conf/${name}`);
+  copy(join(release.source, 'conf/deploy/debian/lintian-overrides'), root, 'usr/share/lintian/overrides/gw');
+}
+
+async function writeControl(release, root, architecture) {
+  const sums = md5sums(root);
+  write(root, 'DEBIAN/control', await controlOf(release, root, architecture));
+  write(root, 'DEBIAN/md5sums', sums);
+  write(root, 'DEBIAN/conffiles', CONFFILES.map((path) => `${path}\n`).join(''));
+  const control = join(root, 'DEBIAN');
+  for (const script of SCRIPTS)
+    cpSync(join(release.source, 'conf/deploy/debian', script), join(control, script));
+  await normalizeModes(control);
+}
+
+/** Returns the file `control` of a package whose files are in a directory. */
+export async function controlOf(release, root, architecture) {
+  return controlFile({
+    ...release,
+    architecture,
+    depends: await dependsOf(join(root, PROGRAM)),
+    sizeKb: installedSizeKb(root),
+    homepage: release.repository,
+  });
+}
+
+function copy(from, root, place) {
+  mkdirSync(dirname(join(root, place)), { recursive: true });
+  copyFileSync(from, join(root, place));
+}
+
+function write(root, place, text) {
+  mkdirSync(dirname(join(root, place)), { recursive: true });
+  writeFileSync(join(root, place), text);
+}
+
+function link(root, place, target) {
+  mkdirSync(dirname(join(root, place)), { recursive: true });
+  symlinkSync(target, join(root, place));
+}
