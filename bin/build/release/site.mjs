@@ -1,0 +1,104 @@
+/**
+ * The documentation as a site of plain files, `site/V/` and `site/latest/`. It works below any path and from a file system,
+ * and asks nothing of other hosts.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { brokenLinks, linkPages } from './site/links.mjs';
+import { renderer } from './site/markdown.mjs';
+import { collectPages } from './site/pages.mjs';
+import { searchIndex } from './site/search-index.mjs';
+import { forwardText, notFoundText, pageText, searchText, versionsText } from './site/template.mjs';
+
+const ASSETS = fileURLToPath(new URL('site/assets', import.meta.url));
+const SUMMARY =
+  "A config-driven HTTP gateway: nginx's configuration language with PostgreSQL REST, Redis and event locations.";
+
+/** Makes the artifact of a release: a new directory `site`. */
+export async function make({ out, version, source }) {
+  const directory = join(out, 'site');
+  rmSync(directory, { recursive: true, force: true });
+  await writeSite({ directory, version, source });
+  return [directory];
+}
+
+/**
+ * Writes the documentation of a version into a directory. Other versions in it stay, and `latest` is the newest one. `base`
+ * is the path of the site on its host, which only the page for missing pages has to know. Throws a message with every broken link.
+ */
+export async function writeSite({ directory, version, source, base = '/' }) {
+  const render = await renderer(source);
+  const pages = linkPages(await collectPages(source));
+  const rendered = pages.map((page) => ({ ...page, ...render(page) }));
+  const files = new Map([
+    ...rendered.map(({ path, text }) => [`${path}.md`, text]),
+    ...rendered.map(({ path }, at) => [`${path}.html`, pageText({ rendered, at, version })]),
+    ['search.html', searchText({ rendered, version })],
+    ['llms.txt', contentsText(rendered, '')],
+    ['assets/search-index.js', searchIndex(rendered)],
+    ...(await assets()),
+    ...imagesOf(rendered, source),
+  ]);
+  const broken = brokenLinks(files);
+  if (broken.length > 0) throw new Error(`the site has broken links\n  ${broken.join('\n  ')}`);
+  writeVersion(join(directory, version), files);
+  const versions = versionsIn(directory);
+  if (versions[0] === version) writeVersion(join(directory, 'latest'), files);
+  const root = [
+    ['index.html', forwardText()],
+    ['versions.html', versionsText({ versions, version: versions[0] })],
+    ['404.html', notFoundText({ base, version: versions[0] })],
+  ];
+  if (versions[0] === version) root.push(['llms.txt', contentsText(rendered, 'latest/')]);
+  for (const [name, content] of root) writeFileSync(join(directory, name), content);
+}
+
+/** The style sheet, the scripts and the icon, small. */
+async function assets() {
+  const { outputFiles } = await build({
+    entryPoints: ['style.css', 'colours.js', 'page.js', 'search.js'].map((name) => join(ASSETS, name)),
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+    outdir: 'assets',
+    write: false,
+  });
+  const built = outputFiles.map(({ path, text }) => [path.slice(path.lastIndexOf('assets/')), text]);
+  return [...built, ['assets/icon.svg', readFileSync(join(ASSETS, 'icon.svg'))]];
+}
+
+/** The images that pages show. */
+function imagesOf(pages, source) {
+  const names = new Set(pages.flatMap(({ html }) => html.match(/(?<="(?:\.\.\/)?images\/)[\w.-]+/g) ?? []));
+  return [...names].map((name) => [`images/${name}`, readFileSync(join(source, 'conf/images', name))]);
+}
+
+/** The list of all pages in the form of llmstxt.org, with links to their Markdown. */
+function contentsText(pages, root) {
+  const sections = new Map(pages.map(({ section }) => [section, '']));
+  for (const { section, path, nav } of pages)
+    sections.set(section, `${sections.get(section)}- [${nav}](${root}${path}.md)\n`);
+  const lists = [...sections].map(
+    ([section, list]) => `## ${section[0].toUpperCase()}${section.slice(1)}\n\n${list}`,
+  );
+  return `# gw\n\n> ${SUMMARY}\n\n${lists.join('\n')}`;
+}
+
+function writeVersion(directory, files) {
+  rmSync(directory, { recursive: true, force: true });
+  for (const [path, content] of files) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
+}
+
+/** The versions in a directory, the newest first. Releases come before all pre-releases. */
+function versionsIn(directory) {
+  const versions = readdirSync(directory).filter((name) => /^\d+\.\d+\.\d+/.test(name));
+  const isPreRelease = (version) => Number(version.includes('-'));
+  const newer = new Intl.Collator('en', { numeric: true });
+  return versions.sort((a, b) => isPreRelease(a) - isPreRelease(b) || newer.compare(b, a));
+}

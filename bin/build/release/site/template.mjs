@@ -1,0 +1,237 @@
+/** The pages of the site as HTML. */
+import { dirname, posix } from 'node:path';
+import { escapeHtml } from './markdown.mjs';
+
+/** Nothing inline, nothing from elsewhere. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'";
+/** The parts of the sidebar, of which the one that is read shows its pages. */
+const PARTS = [
+  ['guide', 'Guide', 'guide/index'],
+  ['reference', 'Reference', 'reference/index'],
+  ['commands', 'Command line', 'commands/index'],
+  ['rules', 'Rules of gw check', 'rules/index'],
+  ['examples', 'Examples', 'examples/index'],
+  ['files', 'Files', 'files/index'],
+  ['project', 'Project', 'changelog'],
+];
+
+/** Returns the page of a document. `rendered` is all pages in the order of reading, `at` the index of this one. */
+export function pageText({ rendered, at, version }) {
+  const page = rendered[at];
+  const { path, title, text, html, headings } = page;
+  const plainTitle = title.replaceAll('`', '');
+  return documentText({
+    path,
+    version,
+    title: path === 'index' ? 'gw: a config-driven HTTP gateway' : `${plainTitle} · gw ${version}`,
+    description: descriptionOf(text) || `${plainTitle} in the documentation of gw.`,
+    markdown: `${posix.basename(path)}.md`,
+    sidebar: sidebar(rendered, page),
+    body: `<main id="content" class="${page.section}" tabindex="-1">
+<article>
+${path === 'index' ? withWays(html) : html}</article>
+${neighbours(rendered, at)}
+</main>
+${contents(headings)}`,
+  });
+}
+
+/** What readers come for, on the start page before everything but its first paragraph. */
+const WAYS = [
+  ['#the-first-five-minutes', 'Begin', 'The demo: a gateway with a database and a store, in one command'],
+  ['guide/from-nginx.html', 'From nginx', 'Serve the configuration that you have'],
+  ['guide/rest.html', 'REST over PostgreSQL', 'Tables, views and functions as an API'],
+  ['guide/index.html', 'Guide', 'Forwarding, caches, clusters, production'],
+  ['reference/index.html', 'Reference', 'Every directive and variable'],
+  ['examples/index.html', 'Examples', 'Configurations to start from'],
+];
+
+function withWays(html) {
+  const links = WAYS.map(([href, name, what]) => `<a href="${href}"><strong>${name}</strong>${what}</a>\n`);
+  return html.replace(
+    '</p>\n',
+    `</p>\n<nav class="ways" aria-label="Where to begin">\n${links.join('')}</nav>\n`,
+  );
+}
+
+/** Returns the page that searches. */
+export function searchText({ rendered, version }) {
+  return documentText({
+    path: 'search',
+    version,
+    title: `Search · gw ${version}`,
+    description: 'Searches the documentation of gw.',
+    sidebar: sidebar(rendered, { path: 'search', section: 'guide' }),
+    searches: true,
+    body: `<main id="content" tabindex="-1">
+<h1>Search</h1>
+${searchForm('')}
+<noscript><p>The search needs JavaScript. <a href="reference/by-name.html">All directives by name</a></p></noscript>
+</main>`,
+  });
+}
+
+/** Returns the page for what is missing. Its links start from the path of the site, for it is shown at any path. */
+export function notFoundText({ base, version }) {
+  return documentText({
+    path: '404',
+    base: `${base}latest/`,
+    version,
+    title: 'Not found · gw',
+    description: 'There is no such page.',
+    body: `<main id="content" tabindex="-1">
+<h1>There is no such page</h1>
+<p>It may have another name in this version. Search for it, or begin at <a href="index.html">the introduction</a>,
+<a href="guide/index.html">the guide</a> or <a href="reference/by-name.html">the directives by name</a>.</p>
+</main>`,
+  });
+}
+
+/** Returns the list of versions. */
+export function versionsText({ versions, version }) {
+  const items = versions.map((each) => `<li><a href="${each}/index.html">${each}</a>\n`);
+  return documentText({
+    path: 'latest/versions',
+    root: 'latest/',
+    version,
+    title: 'Versions · gw',
+    description: 'The documentation of each version of gw.',
+    body: `<main id="content" tabindex="-1">
+<h1>Versions</h1>
+<ul>
+<li><a href="latest/index.html">latest</a>, today ${version}</li>
+${items.join('')}</ul>
+</main>`,
+  });
+}
+
+/** Returns the page that leads from the top of the site to the newest version. */
+export function forwardText() {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url=latest/index.html">
+<title>gw</title>
+</head>
+<body><p><a href="latest/index.html">The documentation of gw</a></p></body>
+</html>
+`;
+}
+
+function documentText({ path, version, title, description, markdown, body, ...rest }) {
+  const { sidebar = '', searches = false, base, root = '../'.repeat(path.split('/').length - 1) } = rest;
+  const policy = base === undefined ? POLICY : POLICY.replace("base-uri 'none'", "base-uri 'self'");
+  return `<!doctype html>
+<html lang="en" data-root="${root}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<meta name="description" content="${escapeHtml(description)}">
+${base === undefined ? '' : `<base href="${base}">\n`}<link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${root}assets/style.css">
+<script src="${root}assets/colours.js"></script>
+<script src="${root}assets/page.js" defer></script>
+${markdown === undefined ? '' : `<link rel="alternate" type="text/markdown" href="${markdown}">\n`}</head>
+<body>
+${base === undefined ? '<a class="skip" href="#content">Skip to the content</a>\n' : ''}<header class="top">
+${sidebar === '' ? '' : '<button class="menu" type="button" popovertarget="menu">Menu</button>\n'}<a class="brand" href="${root}index.html"><img src="${root}assets/icon.svg" alt="" width="26" height="26"><span>gw</span></a>
+<a class="version" href="${root}../versions.html">${version}</a>
+${searches ? '' : searchForm(root)}
+<button class="colours" type="button" hidden>${COLOURS_ICON}<span></span></button>
+</header>
+<div class="page">
+${sidebar}${body}
+</div>
+<footer class="bottom">
+<p>gw ${version}${markdown === undefined ? '' : ` · <a href="${markdown}">This page as Markdown</a>`} · <a href="${root}llms.txt">llms.txt</a></p>
+</footer>
+</body>
+</html>
+`;
+}
+
+const COLOURS_ICON =
+  '<svg viewBox="0 0 20 20" aria-hidden="true"><circle cx="10" cy="10" r="7"/><path d="M10 3a7 7 0 0 1 0 14z"/></svg>';
+
+function searchForm(root) {
+  return `<form class="search" role="search" action="${root}search.html">
+<label for="q" class="unseen">Search the documentation</label>
+<input id="q" name="q" type="search" placeholder="Search" autocomplete="off" spellcheck="false">
+<kbd aria-hidden="true">/</kbd>
+</form>`;
+}
+
+function sidebar(pages, current) {
+  const parts = PARTS.map(([section, label, index]) => {
+    const head = `<h2><a href="${relativeTo(current, index)}">${label}</a></h2>\n`;
+    return section === current.section
+      ? head +
+          topics(
+            pages.filter((page) => page.section === section),
+            current,
+          )
+      : head;
+  });
+  return `<nav id="menu" class="sidebar" aria-label="Documentation" popover>
+${parts.join('')}</nav>
+`;
+}
+
+function topics(pages, current) {
+  const lists = [...new Set(pages.map(({ topic }) => topic))].map((topic) => {
+    const own = pages.filter((page) => page.topic === topic);
+    return `${topic === undefined ? '' : `<h3>${topic}</h3>\n`}${list(own, current)}`;
+  });
+  return lists.join('');
+}
+
+function list(pages, current) {
+  const items = pages.map((page) => {
+    const mark = page.path === current.path ? ' aria-current="page"' : '';
+    return `<li><a href="${relativeTo(current, page.path)}"${mark}>${escapeHtml(page.nav)}</a>\n`;
+  });
+  return `<ul>\n${items.join('')}</ul>\n`;
+}
+
+function relativeTo({ path }, target) {
+  return `${posix.relative(dirname(path), target)}.html`;
+}
+
+/** The page before and the one after, within a section. */
+function neighbours(pages, at) {
+  const link = (page, label) =>
+    page?.section === pages[at].section
+      ? `<a rel="${label === 'Previous' ? 'prev' : 'next'}" href="${relativeTo(pages[at], page.path)}"><small>${label}</small> ${escapeHtml(page.nav)}</a>\n`
+      : '';
+  const links = `${link(pages[at - 1], 'Previous')}${link(pages[at + 1], 'Next')}`;
+  return links === '' ? '' : `<nav class="neighbours" aria-label="Previous and next page">\n${links}</nav>`;
+}
+
+/** The headings of a page. */
+function contents(headings) {
+  if (headings.length < 2) return '';
+  const items = headings
+    .filter(({ level }) => level <= 3)
+    .map(({ id, text, level }) => `<li class="l${level}"><a href="#${id}">${escapeHtml(text)}</a>\n`);
+  return `<nav class="contents" aria-labelledby="on-this-page">
+<p id="on-this-page">On this page</p>
+<ul>
+${items.join('')}</ul>
+</nav>`;
+}
+
+/** The first paragraph, without markup, of at most some 155 characters. */
+function descriptionOf(text) {
+  const paragraph = text.split(/\n\n+/).find((part) => /^[\w`*[\\]/.test(part)) ?? '';
+  const plain = paragraph
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[`*\\]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return plain.length > 155 ? `${plain.slice(0, plain.lastIndexOf(' ', 154))} …` : plain;
+}
