@@ -4,7 +4,6 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { brokenLinks, linkPages } from './site/links.mjs';
 import { renderer } from './site/markdown.mjs';
@@ -12,7 +11,7 @@ import { collectPages } from './site/pages.mjs';
 import { searchIndex } from './site/search-index.mjs';
 import { forwardText, notFoundText, pageText, searchText, versionsText } from './site/template.mjs';
 
-const ASSETS = fileURLToPath(new URL('site/assets', import.meta.url));
+const ASSETS = 'bin/build/release/site/assets';
 const SUMMARY =
   "A config-driven HTTP gateway: nginx's configuration language with PostgreSQL REST, Redis and event locations.";
 
@@ -38,7 +37,7 @@ export async function writeSite({ directory, version, source, base = '/' }) {
     ['search.html', searchText({ rendered, version })],
     ['llms.txt', contentsText(rendered, '')],
     ['assets/search-index.js', searchIndex(rendered)],
-    ...(await assets()),
+    ...(await assets(join(source, ASSETS))),
     ...imagesOf(rendered, source),
   ]);
   const broken = brokenLinks(files);
@@ -56,9 +55,9 @@ export async function writeSite({ directory, version, source, base = '/' }) {
 }
 
 /** The style sheet, the scripts and the icon, small. */
-async function assets() {
+async function assets(directory) {
   const { outputFiles } = await build({
-    entryPoints: ['style.css', 'colours.js', 'page.js', 'search.js'].map((name) => join(ASSETS, name)),
+    entryPoints: ['style.css', 'colours.js', 'page.js', 'search.js'].map((name) => join(directory, name)),
     bundle: true,
     minify: true,
     format: 'iife',
@@ -67,7 +66,7 @@ async function assets() {
     write: false,
   });
   const built = outputFiles.map(({ path, text }) => [path.slice(path.lastIndexOf('assets/')), text]);
-  return [...built, ['assets/icon.svg', readFileSync(join(ASSETS, 'icon.svg'))]];
+  return [...built, ['assets/icon.svg', readFileSync(join(directory, 'icon.svg'))]];
 }
 
 /** The images that pages show. */
