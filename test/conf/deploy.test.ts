@@ -23,6 +23,13 @@ test('the unit starts, tests and reloads with one configuration, and stops with 
   expect(unit).toMatchObject({ KillSignal: 'SIGQUIT', Type: 'exec', RestartPreventExitStatus: '1 2' });
 });
 
+const HAS_ANALYZE = spawnSync('systemd-analyze', ['--version']).error === undefined;
+
+test.skipIf(!HAS_ANALYZE)('the exposure of the unit is 3.0 at most for systemd', () => {
+  const words = ['security', '--offline=true', '--threshold=30', join(ROOT, 'conf/deploy/gw.service')];
+  expect(spawnSync('systemd-analyze', words).status).toBe(0);
+});
+
 test('unit, rotation and guide name the same pid file, and the script of the rotation is valid', () => {
   const [, script = ''] = /postrotate\n([^]*?)endscript/.exec(textOf('conf/deploy/gw.logrotate')) ?? [];
   expect(spawnSync('sh', ['-n'], { input: script }).status).toBe(0);
