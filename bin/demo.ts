@@ -81,7 +81,12 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
     return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; gw demo --data DIR takes another directory`;
   if (await isFree(wanted)) return undefined;
   const free = await nextFree(wanted);
-  return `port ${port} is in use; port ${free} is free: npm start -- --port ${free}`;
+  return `port ${port} is in use; port ${free} is free: ${demoCommand()} --port ${free}`;
+}
+
+function demoCommand(): string {
+  const isInstalled = existsSync(join(packageRoot(), 'dist/release.json'));
+  return isInstalled ? 'gw demo' : 'npm start --';
 }
 
 /** Tells whether the default serving account can read these directories. */

@@ -147,8 +147,15 @@ const programs = await Promise.all([
     outdir: 'dist/console',
     entryNames: 'page',
     logLevel: 'warning',
+    metafile: true,
   }),
-  build({ ...program, format: 'cjs', entryPoints: ['bin/load.ts'], outExtension: { '.js': '.cjs' } }),
+  build({
+    ...program,
+    format: 'cjs',
+    entryPoints: ['bin/load.ts'],
+    outExtension: { '.js': '.cjs' },
+    metafile: true,
+  }),
 ]);
 mkdirSync(CHUNKS, { recursive: true });
 for (const { outputFiles = [], metafile } of programs.slice(0, 2)) {
@@ -182,8 +189,21 @@ for (const name of readdirSync(CHUNKS)) {
   if (!written.has(file.replace(/\.js\..*/, '.js'))) rmSync(file);
 }
 
+// For the bill of materials of a release.
+writeFileSync('dist/bundled.json', `${JSON.stringify(bundledPackages(), undefined, 2)}\n`);
+
 // For `if-stale.mjs`; the last act of a build.
 writeFileSync('dist/built', process.version);
+
+/** Returns the packages whose code is in `dist`, by their paths in the lock file. */
+function bundledPackages() {
+  const outputs = programs.flatMap(({ metafile }) => Object.values(metafile.outputs));
+  const inputs = outputs.flatMap(({ inputs }) =>
+    Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0),
+  );
+  const paths = inputs.map((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]);
+  return [...new Set(paths)].filter((path) => path !== undefined).sort();
+}
 
 /** Writes a file as a script. Unlike a module, it is loaded synchronously, and V8's code for it can be kept. */
 async function writeChunk({ path, text }) {

@@ -38,7 +38,7 @@ export function releasedVersion({ commit, isDirty, distance, changelog, version 
 
 /**
  * Exports the commit into a directory, installs its packages and builds it. A snapshot takes the packages of the checkout
- * if both have the same lock file.
+ * if both have the same lock file. Returns the commands.
  */
 export async function buildCommit({ root, commit, version, isSnapshot }, directory) {
   mkdirSync(directory, { recursive: true });
@@ -48,10 +48,16 @@ export async function buildCommit({ root, commit, version, isSnapshot }, directo
   if (isSnapshot) setVersion(directory, version);
   const text = (from) => readFileSync(join(from, 'package-lock.json'), 'utf8');
   const modules = join(root, 'node_modules');
-  if (isSnapshot && existsSync(modules) && text(root) === text(directory))
+  const commands = [`git archive ${commit}`];
+  if (isSnapshot && existsSync(modules) && text(root) === text(directory)) {
+    commands.push('the packages of the checkout');
     await run('cp', ['-al', modules, directory]).catch(() => run('cp', ['-a', modules, directory]));
-  else await run('npm', ['ci', '--prefer-offline'], { cwd: directory });
+  } else {
+    commands.push('npm ci --prefer-offline');
+    await run('npm', ['ci', '--prefer-offline'], { cwd: directory });
+  }
   await run(process.execPath, ['bin/build/bundle.mjs'], { cwd: directory });
+  return [...commands, 'node bin/build/bundle.mjs'];
 }
 
 /** Both places of the version; the tests hold them together. */

@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { licenseTexts } from './bundled-licenses.mjs';
 import { publishedManifest, shrinkwrap } from './manifest.mjs';
 import { run } from './run.mjs';
 
@@ -7,8 +8,8 @@ import { run } from './run.mjs';
 const V8_CODE = /\.js\.v[\d.]+-\w+$/;
 
 /**
- * Writes the program without its packages into a directory: `dist`, `conf` without images, the texts, package.json and
- * npm-shrinkwrap.json. `kind` (npm, deb, tarball, image) is what `gw -V` calls the installation. V8's code is left out
+ * Writes the program without its packages into a directory: `dist` with the licences of what is bundled, `conf` without
+ * images, the texts, package.json and npm-shrinkwrap.json. `kind` (npm, deb, tarball, image) is what `gw -V` calls the installation. V8's code is left out
  * unless it is wanted.
  */
 export function stageFiles(release, directory, { kind, v8Code = false }) {
@@ -17,14 +18,14 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
     const isWanted = (path) => belongs(relative(source, path), v8Code);
     cpSync(join(source, name), join(directory, name), { recursive: true, filter: isWanted });
   }
+  const lock = readJson(join(source, 'package-lock.json'));
+  const bundled = readJson(join(source, 'dist/bundled.json'));
+  writeFileSync(join(directory, 'dist/licenses.txt'), licenseTexts(source, bundled, lock));
   const date = new Date(epoch * 1000).toISOString();
   writeJson(join(directory, 'dist/release.json'), { version, commit, date, kind });
   const manifest = publishedManifest(readJson(join(source, 'package.json')), release);
   writeJson(join(directory, 'package.json'), manifest);
-  writeJson(
-    join(directory, 'npm-shrinkwrap.json'),
-    shrinkwrap(manifest, readJson(join(source, 'package-lock.json'))),
-  );
+  writeJson(join(directory, 'npm-shrinkwrap.json'), shrinkwrap(manifest, lock));
 }
 
 /**

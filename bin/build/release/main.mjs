@@ -1,11 +1,15 @@
 /** `npm run release`: makes the artifacts of the current commit. A person publishes them. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { sha256 } from './archive.mjs';
 import { buildCommit, readCommit, releasedVersion } from './checkout.mjs';
+import { publishedManifest, shrinkwrap } from './manifest.mjs';
+import { provenance } from './provenance.mjs';
+import { billOfMaterials } from './sbom.mjs';
+import { hashesOf, readKey, writeSums } from './sums.mjs';
 
 /** The artifacts, each made by the file of its name. */
 const ARTIFACTS = ['npm', 'deb', 'tar', 'image', 'vsix', 'site'];
@@ -14,7 +18,7 @@ const USAGE = `usage: npm run release -- --out DIR [--only ${ARTIFACTS.join(',')
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 async function main() {
-  const options = readOptions();
+  const options = { ...readOptions(), key: readKey(process.env.GW_RELEASE_KEY) };
   const facts = await readCommit(root);
   const version = releasedVersion(facts, options.snapshot);
   const scratch = mkdtempSync(join(tmpdir(), 'gw-release-'));
@@ -46,47 +50,60 @@ function hasMaker(artifact) {
   return existsSync(new URL(`${artifact}.mjs`, import.meta.url));
 }
 
-async function release({ scratch, wanted, snapshot, ...facts }) {
+async function release({ scratch, wanted, snapshot: isSnapshot, key, ...facts }) {
   process.env.SOURCE_DATE_EPOCH = String(facts.epoch);
   const out = resolve(facts.out);
   mkdirSync(out, { recursive: true });
   const source = join(scratch, 'source');
-  await timed('build', () => buildCommit({ ...facts, root, isSnapshot: snapshot }, source));
+  const commands = await timed('build', () => buildCommit({ ...facts, root, isSnapshot }, source));
   const given = {
     ...facts,
     out,
     source,
     scratch: (name) => mkdtempSync(join(scratch, `${name}-`)),
+    // What a maker adds to its artifact besides packages of npm, as components of CycloneDX.
+    components: [],
   };
   const files = [];
   for (const artifact of wanted) {
     const { make } = await import(`./${artifact}.mjs`);
-    files.push(...(await timed(artifact, () => make(given))));
+    files.push(...(await timed(artifact, () => make(given), listFiles)));
   }
-  await writeSums(out, files);
+  files.push(writeBill(given));
+  const stated = { ...given, wanted, isSnapshot, commands, subjects: await hashesOf(out, files) };
+  const lockHash = await sha256(join(source, 'package-lock.json'));
+  files.push(writeJson(join(out, 'provenance.json'), provenance({ ...stated, lockHash })));
+  writeSums(out, await hashesOf(out, files), key);
 }
 
-async function writeSums(out, files) {
-  const lines = [];
-  for (const file of files.flatMap(filesBelow).sort())
-    lines.push(`${await sha256(file)}  ${relative(out, file)}\n`);
-  writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
+function writeBill(given) {
+  const { out, source, version } = given;
+  const lock = readJson(join(source, 'package-lock.json'));
+  const manifest = publishedManifest(readJson(join(source, 'package.json')), given);
+  const bundled = readJson(join(source, 'dist/bundled.json'));
+  const bill = billOfMaterials({ ...given, manifest, lock, bundled, installed: shrinkwrap(manifest, lock) });
+  return writeJson(join(out, `gw-${version}.cdx.json`), bill);
 }
 
-/** The file itself, or the files in a directory. */
-function filesBelow(path) {
-  if (!statSync(path).isDirectory()) return [path];
-  return readdirSync(path).flatMap((name) => filesBelow(join(path, name)));
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-async function timed(what, act) {
+function writeJson(file, value) {
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+  return file;
+}
+
+async function timed(what, act, show = () => undefined) {
   const startMs = performance.now();
   const result = await act();
-  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-  console.error(`${what}: ${seconds} s`);
-  for (const file of Array.isArray(result) ? result : [])
-    console.error(`  ${relative(process.cwd(), file)}  ${statSync(file).size} bytes`);
+  console.error(`${what}: ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
+  show(result);
   return result;
+}
+
+function listFiles(files) {
+  for (const file of files) console.error(`  ${relative(process.cwd(), file)}  ${statSync(file).size} bytes`);
 }
 
 main().catch(({ message }) => {

