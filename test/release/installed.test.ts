@@ -93,7 +93,7 @@ test.runIf(IS_LONG)(
     writeFileSync(
       join(dir, 'gw.conf'),
       `pid gw.pid; error_log stderr notice; http { server { listen 127.0.0.1:${port}; location / { return 200 hello; }
-     location /kv { kv_pass embedded:kv; kv_key k; } } }`,
+     location = /hits { kv_pass embedded:kv; kv_key hits; kv_command incr; } } }`,
     );
     mkdirSync(join(dir, 'kv'), { mode: 0o777 });
     const gateway = spawn(gw, ['-p', dir, '-c', 'gw.conf', '-g', 'user root;'], {
@@ -103,7 +103,7 @@ test.runIf(IS_LONG)(
       gateway.stderr.on('data', (text) => String(text).includes('start worker processes') && resolve());
     });
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
-    expect((await fetch(`http://127.0.0.1:${port}/kv`)).status).toBe(404);
+    expect(await (await fetch(`http://127.0.0.1:${port}/hits`, { method: 'POST' })).text()).toMatch(/\b1\b/);
     gateway.kill('SIGQUIT');
     await once(gateway, 'close');
     run('npm', ['uninstall', '-g', '--prefix', home, 'gw']);

@@ -22,10 +22,16 @@ async function main() {
   const facts = await readCommit(root);
   const version = releasedVersion(facts, options.snapshot);
   const scratch = mkdtempSync(join(tmpdir(), 'gw-release-'));
+  const clean = () => rmSync(scratch, { recursive: true, force: true });
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      clean();
+      process.exit(1);
+    });
   try {
     await release({ ...options, ...facts, version, scratch });
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    clean();
   }
 }
 
