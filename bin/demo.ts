@@ -2,9 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { probePort, supervise } from '../src/master/index.ts';
-import { check, type ConfigSource, type Finding, load, type Loaded } from '../src/pipeline.ts';
+import {
+  check,
+  type ConfigSource,
+  type Finding,
+  hasPrograms,
+  load,
+  loadDbrestTools,
+  type Loaded,
+} from '../src/pipeline.ts';
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
-import { loadDbrestTools } from '../src/tools/lookups.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot } from './examples.ts';
 import { demoSource, registerDemo, runningDemo } from './running-demo.ts';
@@ -25,7 +32,7 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
     process.stderr.write(`gw: ${fault}\n`);
     return 1;
   }
-  if (process.env['DATABASE_URL'] === undefined && !(await hasPostgres(data))) return 1;
+  if (!(await hasPostgres(data))) return 1;
   process.stderr.write(`starting the demo on http://127.0.0.1:${port}/${firstSteps(data)}\n`);
   const forget = registerDemo(data, Number(port));
   const source: ConfigSource = {
@@ -47,8 +54,9 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
   }
 }
 
-/** Fetches PostgreSQL if the machine has none. Returns false after printing the reason if that fails. */
+/** Fetches PostgreSQL if it is needed and there is none. Returns false after printing the reason if that fails. */
 async function hasPostgres(data: string): Promise<boolean> {
+  if (process.env['DATABASE_URL'] !== undefined || hasPrograms()) return true;
   const { ensurePrograms } = await loadDbrestTools();
   const onFetch = (text: string): void => void process.stderr.write(`${text}\n`);
   try {

@@ -25,7 +25,7 @@ export type { Catalogue, Finding } from './tools/check/index.ts';
 export type { GatewayPlan, LocalAddress } from './plan/index.ts';
 /** For `tools/lookups.ts` only. */
 export * as modules from './modules/index.ts';
-export { type dbrestTools, loadDbrestTools } from './modules/index.ts';
+export { type dbrestTools, hasPrograms, loadDbrestTools } from './modules/index.ts';
 
 /** The sources of a configuration. */
 export interface ConfigSource {

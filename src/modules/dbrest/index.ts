@@ -38,6 +38,7 @@ import { openSession } from './session/index.ts';
 import { type StreamResources, openStreams, zonesOf } from './live/index.ts';
 
 export type * as dbrestTools from './tools/index.ts';
+export { hasPrograms } from './postgres-programs.ts';
 export type { DbrestConfig } from './directives/index.ts';
 
 /** Loads the functions behind `gw db` and `gw jwt`, which a serving process does not need. */
