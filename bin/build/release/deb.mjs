@@ -1,5 +1,6 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { forEachArchitecture } from './installed-tree.mjs';
 import { licenses } from './licenses.mjs';
 import { CONFFILES, controlFile, debianChangelog, installedSizeKb, md5sums } from './debian-files.mjs';
 import { dependsOf } from './depends.mjs';
@@ -16,9 +17,7 @@ const INCLUDED = ['mime.types', 'fastcgi_params', 'scgi_params', 'uwsgi_params']
 
 /** Makes `gw_V-1_ARCH.deb` for both architectures. Needs dpkg-deb and binutils, not root. */
 export async function make(release) {
-  const files = [];
-  for (const architecture of Object.keys(ARCHITECTURES)) files.push(await makeDeb(release, architecture));
-  return files;
+  return forEachArchitecture(release, Object.keys(ARCHITECTURES), (each) => makeDeb(release, each));
 }
 
 async function makeDeb(release, architecture) {

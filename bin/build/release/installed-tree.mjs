@@ -31,7 +31,7 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
 /**
  * Writes what every artifact but the site installs: `stageFiles`, and `node_modules` with the packages that have native
  * code, for Linux on `arch` ("x64", "arm64"). `node` is a program of the version of Node.js that will run gw: npm
- * installs the binary of uWebSockets.js for the version that runs npm. Throws if the registry lacks a binary.
+ * installs the binary of uWebSockets.js for the version that runs npm. Throws `MissingBinaries` if the registry lacks one.
  */
 export async function stageProgram(
   release,
@@ -47,7 +47,29 @@ export async function stageProgram(
   });
   const missing = await missingBinaries(directory, arch, node);
   if (missing.length > 0)
-    throw new Error(`the registry does not have ${missing.join(', ')}: gw for ${arch} cannot be made`);
+    throw new MissingBinaries(
+      `gw for ${arch} cannot be made: the registry does not have ${missing.join(', ')}`,
+    );
+}
+
+/** Thrown where npm's registry lacks native code for an architecture. */
+class MissingBinaries extends Error {}
+
+/**
+ * Makes the artifacts of several architectures, and returns what `make` returns for each. A snapshot says which ones
+ * npm's registry has no native code for, and leaves them out; a release fails.
+ */
+export async function forEachArchitecture(release, architectures, make) {
+  const files = [];
+  for (const architecture of architectures) {
+    try {
+      files.push(await make(architecture));
+    } catch (error) {
+      if (!(error instanceof MissingBinaries) || !release.isSnapshot) throw error;
+      console.error(`left out: ${error.message}`);
+    }
+  }
+  return files;
 }
 
 /** npm does without an optional package that the registry does not have; what is installed has to be complete. */

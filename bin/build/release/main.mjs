@@ -66,6 +66,7 @@ async function release({ scratch, wanted, snapshot: isSnapshot, key, ...facts })
     ...facts,
     out,
     source,
+    isSnapshot,
     scratch: (name) => mkdtempSync(join(scratch, `${name}-`)),
     // What a maker adds to its artifact besides packages of npm, as components of CycloneDX.
     components: [],

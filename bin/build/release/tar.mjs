@@ -1,13 +1,13 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tar } from './archive.mjs';
+import { forEachArchitecture } from './installed-tree.mjs';
 import { licenses } from './licenses.mjs';
 import { stageLinuxProgram } from './linux-program.mjs';
 
 /** Makes `gw-V-linux-ARCH.tar.xz` for both architectures: `bin/gw` and `lib/gw`, which work in any directory. */
 export async function make(release) {
-  const files = [];
-  for (const arch of ['x64', 'arm64']) {
+  return forEachArchitecture(release, ['x64', 'arm64'], async (arch) => {
     const name = `gw-${release.version}-linux-${arch}`;
     const directory = join(release.scratch(`tar-${arch}`), name);
     mkdirSync(join(directory, 'bin'), { recursive: true });
@@ -17,7 +17,6 @@ export async function make(release) {
     });
     symlinkSync('../lib/gw/dist/bin/gw.js', join(directory, 'bin/gw'));
     writeFileSync(join(directory, 'LICENSES'), licenses(release, nodeLicense));
-    files.push(await tar(directory, join(release.out, `${name}.tar.xz`), { compress: 'xz' }));
-  }
-  return files;
+    return tar(directory, join(release.out, `${name}.tar.xz`), { compress: 'xz' });
+  });
 }
