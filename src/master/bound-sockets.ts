@@ -12,10 +12,10 @@ export interface BoundSocket {
 /** Binds without listening, as `node:cluster` does for its workers; a number is an error of libuv. */
 interface Binding {
   _createServerHandle(
-    address: string,
+    address: string | null,
     port: number,
     family: 4 | 6 | -1,
-    descriptor?: undefined,
+    descriptor?: number,
     flags?: number,
   ): BoundSocket | number;
 }
@@ -55,6 +55,13 @@ export function bindAddress(address: ListenAddress): BoundSocket | number {
   } finally {
     process.umask(before);
   }
+}
+
+/** Returns a bound or listening socket of this process by its descriptor. Throws if it is none. */
+export function wrapSocket(fd: number): BoundSocket {
+  const socket = create(null, 0, -1, fd);
+  if (typeof socket === 'number') throw new Error(`descriptor ${fd} is no socket that listens`);
+  return socket;
 }
 
 function isBoundTo(socket: BoundSocket, port: number): boolean {

@@ -6,10 +6,20 @@ import type { Account } from '../system/index.ts';
 import { ThreadLog } from '../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
-import { KeeperChannel, KeptPrivileges, ownPrivileges } from './privileges/index.ts';
+import { KeeperChannel, KeptPrivileges, ownPrivileges, type Privileges } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-files.ts';
+import { VERSION } from '../version.ts';
 import { servingAccount } from './rights/index.ts';
-import type { LastCandidate, ToSupervisor } from './supervisor.ts';
+import type { ToMaster } from './protocol.ts';
+import {
+  hasSupervisor,
+  obeySupervisor,
+  supervisorFault,
+  Telling,
+  tellRefusal,
+  tellSupervisor,
+} from './supervisor-channel.ts';
+import { Inheritance, isUpgrade } from './upgrade/inheritance.ts';
 
 /** Applies `env` to this process, its threads and its programs. Call it before any of them starts. */
 function setEnvironment({ environment = [] }: CoreConfig): void {
@@ -30,7 +40,7 @@ const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SI
 
 /** Signals by which nginx replaces its program while it runs. */
 const OF_AN_UPGRADE = {
-  SIGUSR2: 'gw does not start a new program beside itself: restart it',
+  SIGUSR2: 'only a supervisor starts a new program beside this one: restart it',
   SIGWINCH: 'gw does not stop its workers alone: use SIGQUIT',
 } as const;
 
@@ -44,7 +54,7 @@ function untilStopped(master: Master, log: ErrorLog): Promise<void> {
   };
   on('SIGHUP', 'reconfiguring', () => master.reload());
   on('SIGUSR1', 'reopening logs', () => master.reopen());
-  on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => undefined);
+  on('SIGUSR2', OF_AN_UPGRADE.SIGUSR2, () => master.refuseUpgrade(OF_AN_UPGRADE.SIGUSR2));
   // A terminal sends this signal when its window changes. As in nginx, it is handled in the background only.
   if (process.env['GW_DAEMON'] !== undefined) on('SIGWINCH', OF_AN_UPGRADE.SIGWINCH, () => undefined);
   return new Promise((resolve) => {
@@ -52,10 +62,9 @@ function untilStopped(master: Master, log: ErrorLog): Promise<void> {
     on('SIGQUIT', 'shutting down', stop(true));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) on(signal, 'exiting', stop(false));
     if (process.env['GW_SUPERVISOR'] !== undefined) process.on('disconnect', stop(true));
+    obeySupervisor(master, log, resolve);
   });
 }
-
-const ALIVE_MS = 1_000;
 
 /** Events of the master for its caller. */
 export interface MasterEvents {
@@ -68,7 +77,9 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   nameProcess('master', process.env['GW_COMMAND'] ?? commandName(process.argv[1] ?? ''));
   // Standard error may be a pipe whose reader has ended.
   process.stderr.on('error', () => undefined);
-  const running = await begin(source, { onReady });
+  const fault = supervisorFault();
+  if (fault !== undefined) await tellRefusal(fault);
+  const running = fault === undefined ? await begin(source, { onReady }) : undefined;
   if (!running) return 1;
   await running.stopped;
   running.log.close();
@@ -82,30 +93,31 @@ async function begin(
 ): Promise<{ readonly log: ThreadLog; readonly stopped: Promise<void> } | undefined> {
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
-  if (!plan) return undefined;
+  if (!plan) {
+    await tellRefusal(`the configuration has errors: ${firstFault(candidate)}`);
+    return undefined;
+  }
   const { core, prefix } = plan.main;
   setEnvironment(core);
   const account = accountFor(core);
   const opener = new LogOpener(typeof account === 'object' ? account.uid : undefined);
   const log = new ThreadLog(core.errorLogs, { prefix, tid: 0, opener });
   if (typeof account === 'string') {
-    refuse(account, log);
+    await refuse(account, log);
     return undefined;
   }
   const accepted = { ...candidate, plan };
+  const telling = new Telling();
   const master = new Master(accepted, {
-    privileges: account
-      ? new KeptPrivileges({ account, keeper: new KeeperChannel(JSON.stringify(source)), log, opener })
-      : ownPrivileges({
-          source,
-          pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
-          // Packing a candidate takes as long as loading it.
-          keep: (served) => hasSupervisor() && tellSupervisor({ type: 'keep', candidate: pack(served) }),
-        }),
+    privileges: privilegesOf({ source, account, log, opener, inheritance: await Inheritance.ask() }),
     account,
     log,
     show: (faults) => logFaults(faults, log),
-    onReady: () => onReady?.(),
+    onReady: (pidFile) => {
+      telling.serves(pidFile);
+      onReady?.();
+    },
+    onEnd: (outcome, pidFile) => telling.ended(outcome, pidFile),
   });
   surviveFaults(log);
   tellLastEnd(log, candidate);
@@ -116,12 +128,43 @@ async function begin(
   return (await starts(master, accepted, log)) ? { log, stopped } : undefined;
 }
 
+interface PrivilegesNeeds {
+  readonly source: ConfigSource;
+  readonly account: Account | undefined;
+  readonly log: ThreadLog;
+  readonly opener: LogOpener;
+  readonly inheritance: Inheritance | undefined;
+}
+
+function privilegesOf({ source, account, log, opener, inheritance }: PrivilegesNeeds): Privileges {
+  if (account) {
+    const keeper = new KeeperChannel(JSON.stringify(source));
+    return new KeptPrivileges({ account, keeper, log, opener, inheritance });
+  }
+  return ownPrivileges({
+    source,
+    pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
+    inheritance,
+    // Packing a candidate takes as long as loading it.
+    keep: (served) => hasSupervisor() && tellSupervisor({ type: 'keep', candidate: pack(served) }),
+  });
+}
+
+function firstFault({ faults }: Candidate): string {
+  const fault = faults.find(({ severity }) => severity === 'emerg');
+  return fault === undefined ? 'it is refused' : faultText(fault);
+}
+
+function faultText({ message, place }: LoadFault): string {
+  return place ? `${message} in ${place.file}:${place.line}:${place.column}` : message;
+}
+
 /** Returns the first configuration. After a crash it is the one that served before, if the files no longer load. */
 async function firstCandidate(source: ConfigSource): Promise<Candidate & { readonly isOld?: boolean }> {
   const candidate = await loadCandidate(source);
   if (candidate.plan || process.env['GW_LAST_END'] === undefined) return candidate;
   tellSupervisor({ type: 'last' });
-  const [{ candidate: last }] = (await once(process, 'message')) as [LastCandidate];
+  const [{ candidate: last }] = (await once(process, 'message')) as [Extract<ToMaster, { type: 'last' }>];
   return last === undefined ? candidate : { ...unpack(last), isOld: true };
 }
 
@@ -134,17 +177,22 @@ function accountFor(core: CoreConfig): Account | string | undefined {
   }
 }
 
-function refuse(reason: string, log: ThreadLog): void {
-  log.write('emerg', reason);
-  if (!log.writesTo('stderr')) process.stderr.write(`gw: [emerg] ${reason}\n`);
+/** A new program that does not serve leaves an old one that does: that is not an emergency. */
+async function refuse(reason: string, log: ThreadLog): Promise<void> {
+  const level = isUpgrade() ? 'error' : 'emerg';
+  log.write(level, reason);
+  if (!log.writesTo('stderr')) process.stderr.write(`gw: [${level}] ${reason}\n`);
+  await tellRefusal(reason);
 }
 
 async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadLog): Promise<boolean> {
   try {
     await master.start(candidate);
+    const before = process.env['GW_UPGRADE_FROM'];
+    if (before !== undefined) log.write('notice', `gw/${before} was upgraded to gw/${VERSION}`);
     return true;
   } catch (error) {
-    refuse((error as Error).message, log);
+    await refuse((error as Error).message, log);
     await master.stop({ graceful: false });
     return false;
   }
@@ -155,10 +203,9 @@ async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadL
  * are printed on the terminal, and logged only if they say what gw does not serve.
  */
 function logFaults(faults: readonly LoadFault[], log: ThreadLog): void {
-  for (const { severity, message, place } of faults) {
+  for (const fault of faults) {
     // A refused reload is not an emergency, because the old configuration serves.
-    const level = severity === 'emerg' ? 'error' : severity;
-    log.write(level, place ? `${message} in ${place.file}:${place.line}:${place.column}` : message);
+    log.write(fault.severity === 'emerg' ? 'error' : fault.severity, faultText(fault));
   }
 }
 
@@ -177,28 +224,10 @@ function tellLastEnd(log: ThreadLog, { isOld = false }: { readonly isOld?: boole
   if (isOld) log.write('error', 'the configuration has errors, the one that served before goes on');
 }
 
-/** Reports to the supervisor that the gateway serves, and sends heartbeats from then on. */
-function reportToSupervisor(): void {
-  tellSupervisor({ type: 'ready' });
-  setInterval(() => tellSupervisor({ type: 'alive' }), ALIVE_MS).unref();
-}
-
-function hasSupervisor(): boolean {
-  return process.env['GW_SUPERVISOR'] !== undefined && process.connected;
-}
-
-function tellSupervisor(message: ToSupervisor): void {
-  if (!hasSupervisor()) return;
-  // The channel may close at any time.
-  process.send?.(message, undefined, undefined, () => undefined);
-}
-
 /** The program of the supervisor's child process: its argument is the source of the configuration as JSON. */
 if (process.env['GW_SUPERVISOR'] !== undefined && process.argv[2] !== undefined) {
-  void runMaster(JSON.parse(process.argv[2]) as ConfigSource, { onReady: reportToSupervisor }).then(
-    (code) => {
-      // All workers have ended; resources that a module has left open must not keep the process alive.
-      process.exit(code);
-    },
-  );
+  void runMaster(JSON.parse(process.argv[2]) as ConfigSource).then((code) => {
+    // All workers have ended; resources that a module has left open must not keep the process alive.
+    process.exit(code);
+  });
 }

@@ -22,7 +22,10 @@ import {
 } from '../zone/index.ts';
 import type { AcceptedCandidate, Candidate } from './candidate.ts';
 import type { Privileges } from './privileges/index.ts';
+import { pidFileOf } from './process-files.ts';
 import { ProcessMetrics } from './process-metrics.ts';
+import type { Outcome } from './protocol.ts';
+import { handOver } from './upgrade/hand-over.ts';
 import { largestIdOf, Workers } from './workers.ts';
 
 /** The shared memory of the process by name. Content survives reloads as long as name and size stay the same. */
@@ -57,8 +60,10 @@ interface MasterOptions {
   readonly log: ThreadLog;
   /** Shows the faults of a reload. */
   readonly show: (faults: Candidate['faults']) => void;
-  /** Called when all workers listen. */
-  readonly onReady: () => void;
+  /** Called when all workers listen, with the path of the pid file. */
+  readonly onReady: (pidFile: string) => void;
+  /** Called when a reload has ended, or an upgrade is refused. */
+  readonly onEnd: (outcome: Outcome, pidFile: string) => void;
 }
 
 /** Thread id of the master in shared zones. */
@@ -83,6 +88,8 @@ export class Master {
   #reloadWaits = false;
   #reopenWaits = false;
   #stopping: Promise<void> | undefined;
+  /** True if another master serves on the same sockets. */
+  #isReplaced = false;
   readonly #hurry = new AbortController();
   /** Ends the search for findings. */
   #judging = new AbortController();
@@ -119,15 +126,35 @@ export class Master {
     this.#busy = this.#busy.then(async () => {
       this.#reloadWaits = false;
       if (this.#stopping) return;
+      const began = String(process.hrtime.bigint());
       this.#options.log.write('notice', 'reconfiguring');
       const refusal = await this.#tryReload().catch((error: unknown) => (error as Error).message);
       this.#memory.loaded();
       const { log, privileges } = this.#options;
       this.#metrics.loaded(refusal === undefined);
-      if (refusal === undefined) return log.write('notice', `reload done, configuration ${this.#generation}`);
-      await privileges.refused().catch((error: unknown) => log.write('alert', (error as Error).message));
-      log.write('error', `reload refused, the old configuration goes on: ${refusal}`);
+      const isDone = refusal === undefined;
+      const text = isDone
+        ? `reload done, configuration ${this.#generation}`
+        : `reload refused, the old configuration goes on: ${refusal}`;
+      if (!isDone)
+        await privileges.refused().catch((error: unknown) => log.write('alert', (error as Error).message));
+      log.write(isDone ? 'notice' : 'error', text);
+      this.#options.onEnd({ kind: 'reload', began, isDone, text }, pidFileOf(this.#plan));
     });
+  }
+
+  /** Answers the request for an upgrade that cannot be. */
+  refuseUpgrade(text: string): void {
+    const began = String(process.hrtime.bigint());
+    this.#options.onEnd({ kind: 'upgrade', began, isDone: false, text }, pidFileOf(this.#plan));
+  }
+
+  /** Hands copies of the listening sockets to the supervisor, after a reload that is under way. */
+  handOver(): Promise<void> {
+    this.#options.log.write('notice', 'a new program starts, handing over the listening sockets');
+    const handed = this.#busy.then(() => handOver(this.#plan.ports));
+    this.#busy = handed;
+    return handed;
   }
 
   /** Reopens log files after rotation, and after a reload in progress. Calls in the meantime are combined. */
@@ -149,9 +176,11 @@ export class Master {
 
   /**
    * Stops workers and closes resources, after which the process may exit. A second, faster stop overtakes a graceful one.
+   * `isReplaced`: another master serves on the same sockets.
    */
-  stop({ graceful }: { graceful: boolean }): Promise<void> {
+  stop({ graceful, isReplaced = false }: { graceful: boolean; isReplaced?: boolean }): Promise<void> {
     if (!graceful) this.#hurry.abort();
+    this.#isReplaced ||= isReplaced;
     this.#stopping ??= this.#end(graceful);
     if (!graceful) void this.#workers.stop(false);
     return this.#stopping;
@@ -159,14 +188,14 @@ export class Master {
 
   async #end(graceful: boolean): Promise<void> {
     this.#options.log.write('notice', graceful ? 'gracefully shutting down' : 'exiting');
-    this.#workers.announceStop();
-    if (graceful && this.#serves) await this.#leaveTimeToNotice();
-    this.#options.privileges.leave();
+    if (!this.#isReplaced) this.#workers.announceStop();
+    if (graceful && this.#serves && !this.#isReplaced) await this.#leaveTimeToNotice();
+    this.#options.privileges.leave({ isReplaced: this.#isReplaced });
     await this.#workers.stop(graceful);
     // A running start or reload finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
-    await this.#options.privileges.ended(this.#serves ? this.#plan : undefined);
+    await this.#options.privileges.ended(this.#serves && !this.#isReplaced ? this.#plan : undefined);
     this.#options.log.write('notice', 'exit');
   }
 
@@ -191,7 +220,7 @@ export class Master {
     await privileges.serving(candidate);
     this.#metrics.loaded(true);
     // Must precede the log line: a master that dies before its supervisor knows that it serves is not restarted.
-    onReady();
+    onReady(pidFileOf(this.#plan));
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
     void this.#tellFindings(candidate.tellsFindings);
   }

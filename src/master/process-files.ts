@@ -9,40 +9,60 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
+import type { Outcome } from './protocol.ts';
 import { openAsRoot, removeAsRoot, systemFailure } from '../system/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
-/**
- * Writes the pid file; throws if that fails. The file is created, never reused: its directory may belong to a user who
- * has linked the name to another file.
- */
+/** Returns the absolute path of the pid file. */
+export function pidFileOf({ main }: GatewayPlan): string {
+  return resolve(main.prefix, main.core.pidFile);
+}
+
+/** Writes the pid file, unless it already has this id, as after an upgrade; throws if that fails. */
 export function writePidFile(path: string, pid: number): void {
-  const descriptor = openAnew(path);
+  if (hasPid(path, pid)) return;
+  writeAnew(path, `${pid}\n`, 0o644);
+}
+
+function hasPid(path: string, pid: number): boolean {
   try {
-    writeSync(descriptor, `${pid}\n`);
+    return readPidFile(path) === pid;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Writes a file; throws if that fails. It is created, never reused: its directory may belong to a user who has linked
+ * the name to another file.
+ */
+function writeAnew(path: string, text: string, mode: number): void {
+  const descriptor = openAnew(path, mode);
+  try {
+    writeSync(descriptor, text);
   } finally {
     closeSync(descriptor);
   }
 }
 
-function openAnew(path: string): number {
+function openAnew(path: string, mode: number): number {
   try {
     remove(path);
   } catch {
     // The file cannot be removed, but it may be writable.
-    return openToWrite(path, O_TRUNC);
+    return openToWrite(path, O_TRUNC, mode);
   }
-  return openToWrite(path, O_EXCL);
+  return openToWrite(path, O_EXCL, mode);
 }
 
-function openToWrite(path: string, flag: number): number {
+function openToWrite(path: string, flag: number, mode: number): number {
   const open = process.getuid?.() === 0 ? openAsRoot : openSync;
   try {
-    return open(path, O_WRONLY | O_CREAT | flag, 0o644);
+    return open(path, O_WRONLY | O_CREAT | flag, mode);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
     throw new Error(systemFailure('open', path, error), { cause: error });
@@ -78,12 +98,47 @@ function remove(path: string): void {
   else rmSync(path, { force: true });
 }
 
-/** Removes the pid file unless another process has written it since. */
+/** Removes the pid file, and the status file beside it, unless another process has written it since. */
 export function removePidFile(path: string, pid: number): void {
   try {
-    if (readPidFile(path) === pid) remove(path);
+    if (readPidFile(path) !== pid) return;
+    remove(path);
+    remove(statusFileOf(path));
   } catch {
     // The file no longer exists.
+  }
+}
+
+/** What a running gateway tells commands that may send it signals. */
+export interface RunningStatus {
+  readonly pid: number;
+  /** The version of the program that serves, and of its supervisor, which an upgrade does not replace. */
+  readonly version: string;
+  readonly supervisor?: string | undefined;
+  readonly reload?: Outcome | undefined;
+  readonly upgrade?: Outcome | undefined;
+}
+
+function statusFileOf(pidFile: string): string {
+  return `${pidFile}.status`;
+}
+
+/** Writes the status file beside the pid file, for the account that may send signals. Does nothing if that fails. */
+export function writeStatus(pidFile: string, status: RunningStatus): void {
+  try {
+    writeAnew(statusFileOf(pidFile), `${JSON.stringify(status)}\n`, 0o600);
+  } catch {
+    // The gateway serves without it; commands say that they do not know.
+  }
+}
+
+/** Reads the status file; `undefined` if it is missing, incomplete or that of another process. */
+export function readStatus(pidFile: string): RunningStatus | undefined {
+  try {
+    const status = JSON.parse(readWhole(statusFileOf(pidFile))) as RunningStatus;
+    return status.pid === readPidFile(pidFile) ? status : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,37 +1,17 @@
-import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../version.ts';
 import { BackOff } from './back-off.ts';
-import { Keeper } from './keeper/index.ts';
-import { OwnTime } from './own-time.ts';
-import { commandName, nameProcess } from './process-files.ts';
-import type { ToKeeper } from './rights/index.ts';
-
-/** A message from the master to the supervisor. */
-export type ToSupervisor =
-  | { readonly type: 'ready' }
-  | { readonly type: 'alive' }
-  /** The serving configuration, packed. */
-  | { readonly type: 'keep'; readonly candidate: string }
-  /** Asks for the configuration that served last, because the files cannot be loaded. */
-  | { readonly type: 'last' };
-
-/** The answer to `last`. */
-export interface LastCandidate {
-  readonly type: 'last';
-  readonly candidate?: string | undefined;
-}
+import type { BoundSocket } from './bound-sockets.ts';
+import { type MasterEnd, MasterProcess } from './master-process.ts';
+import { commandName, nameProcess, removePidFile } from './process-files.ts';
+import { PROTOCOL, type ToSupervisor } from './protocol.ts';
+import { Status } from './status.ts';
+import { ProgramPath } from './upgrade/program.ts';
+import { Upgrade } from './upgrade/upgrade.ts';
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
-/**
- * A master counts as hanging after this much of its own time (see `OwnTime`) without a heartbeat. Seconds are counted,
- * not measured, because this process may have been suspended as well.
- */
-const MOST_SILENT_MS = 15_000;
-/** Time to read a child's last messages; used up only if a process that the child left holds the channel. */
-const LAST_WORDS_MS = 500;
 
 /** Options of `supervise`. */
 export interface SuperviseOptions {
@@ -49,23 +29,36 @@ export function supervise(args: readonly string[], { onReady }: SuperviseOptions
 }
 
 class Supervisor {
-  readonly #args: readonly string[];
+  readonly #source: string;
   readonly #command = commandName(process.argv[1] ?? 'gw');
   readonly #onReady: (() => void) | undefined;
   readonly #backOff = new BackOff(RESTART);
-  readonly #pending = new Set<NodeJS.Signals>();
-  #child: ChildProcess | undefined;
+  readonly #status = new Status(process.pid, VERSION);
+  /** Signals for the master that have to wait until it serves, or until an upgrade has ended. */
+  readonly #pending = new Set<(typeof OTHERS)[number]>();
+  /** The program of the master: this one's, or that of the last upgrade. */
+  #program = fileURLToPath(new URL('../master/main.cjs', import.meta.url));
+  readonly #programPath = new ProgramPath(process.argv[1] as string, this.#program);
+  /** The master that serves or is to serve. */
+  #master: MasterProcess | undefined;
+  /** Masters that an upgrade has replaced, and that still have requests. */
+  readonly #replaced = new Set<MasterProcess>();
+  #upgrade: Upgrade | undefined;
+  /** Resolves when another master has taken the place of this one. */
+  #isReplaced!: Promise<void>;
+  #replacedNow!: () => void;
+  /** Resolves when the upgrade that is under way has ended; never rejects. */
+  #upgraded: Promise<void> = Promise.resolve();
   /** The configuration that served last, as the master packed it. */
   #lastGood: string | undefined;
-  /** True once the running master serves. Before that, any signal other than a stop would kill it. */
-  #ready = false;
   #served = false;
   #stopping = false;
   #wake: (() => void) | undefined;
 
-  constructor(args: readonly string[], onReady: (() => void) | undefined) {
-    this.#args = args;
+  constructor([source = '']: readonly string[], onReady: (() => void) | undefined) {
+    this.#source = source;
     this.#onReady = onReady;
+    this.#awaitReplacement();
     nameProcess('supervisor', this.#command);
     for (const signal of ENDING) process.on(signal, () => this.#end(signal));
     for (const signal of OTHERS) process.on(signal, () => this.#forward(signal));
@@ -74,7 +67,7 @@ class Supervisor {
     // Node.js throws uncaught errors if a master writes anything other than messages to the channel.
     process.on('uncaughtException', ({ message }) => {
       this.#tell(message);
-      this.#child?.kill('SIGKILL');
+      (this.#upgrade?.next ?? this.#master)?.kill('SIGKILL');
     });
   }
 
@@ -87,7 +80,10 @@ class Supervisor {
     for (;;) {
       const startedMs = performance.now();
       const { code, signal } = await this.#runOnce(lastEnd);
-      if (this.#stopping) return code ?? (ENDING.some((ending) => ending === signal) ? 0 : 1);
+      if (this.#stopping) {
+        await Promise.all([...this.#replaced].map(({ ended }) => ended));
+        return code ?? (ENDING.some((ending) => ending === signal) ? 0 : 1);
+      }
       if (code === 0 || !this.#served) return code ?? 1;
       lastEnd = signal ?? `code ${code}`;
       process.stderr.write(
@@ -98,95 +94,156 @@ class Supervisor {
     }
   }
 
-  #start(lastEnd: string | undefined): ChildProcess {
-    return fork(fileURLToPath(new URL('../master/main.cjs', import.meta.url)), this.#args, {
-      stdio: 'inherit',
-      env: {
-        // The C library gives many threads their own memory for reuse. With two arenas, 10,000 locations take 8 % less.
-        MALLOC_ARENA_MAX: '2',
-        ...process.env,
-        GW_SUPERVISOR: String(process.pid),
-        GW_COMMAND: this.#command,
-        ...(lastEnd !== undefined && { GW_LAST_END: lastEnd }),
-      },
+  /** Starts a master; resolves when it, or the last one that an upgrade has put in its place, has ended. */
+  async #runOnce(lastEnd: string | undefined): Promise<MasterEnd> {
+    let master = this.#start(lastEnd === undefined ? {} : { GW_LAST_END: lastEnd });
+    this.#master = master;
+    for (;;) {
+      const end = await Promise.race([master.ended, this.#isReplaced]);
+      // Another master may be about to take its place.
+      await this.#upgraded;
+      if (end !== undefined && this.#master === master) return end;
+      master = this.#master;
+    }
+  }
+
+  #awaitReplacement(): void {
+    this.#isReplaced = new Promise((resolve) => {
+      this.#replacedNow = resolve;
     });
   }
 
-  #runOnce(lastEnd: string | undefined): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-    const child = this.#start(lastEnd);
-    this.#child = child;
-    this.#ready = false;
-    const keeper = this.#keeperOf(child);
-    const ownTime = new OwnTime(child.pid ?? 0, child.pid ?? 0);
-    let silentMs = 0;
-    child.on('message', (message: ToSupervisor | ToKeeper | null) => {
-      silentMs = 0;
-      if (message !== null) this.#hear(message, keeper);
+  #start(more: NodeJS.ProcessEnv, program = this.#program): MasterProcess {
+    const env = {
+      // The C library gives many threads their own memory for reuse. With two arenas, 10,000 locations take 8 % less.
+      MALLOC_ARENA_MAX: '2',
+      ...process.env,
+      GW_SUPERVISOR: String(process.pid),
+      GW_PROTOCOL: String(PROTOCOL),
+      GW_COMMAND: this.#command,
+      ...more,
+    };
+    const master = new MasterProcess(
+      { program, source: this.#source, env },
+      {
+        heard: (...heard) => this.#hear(...heard),
+        failed: (message) => this.#tell(message),
+      },
+    );
+    void master.ended.then(() => {
+      this.#lastGood = master.candidate ?? this.#lastGood;
+      this.#replaced.delete(master);
     });
-    const watch = setInterval(() => {
-      silentMs += ownTime.of(1_000);
-      if (this.#ready && silentMs > MOST_SILENT_MS) child.kill('SIGKILL');
-    }, 1_000);
-    return new Promise((resolve) => {
-      const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
-        clearInterval(watch);
-        child.removeAllListeners('message');
-        if (child.connected) child.disconnect();
-        this.#lastGood = keeper.candidate ?? this.#lastGood;
-        keeper.end();
-        this.#ready = false;
-        resolve({ code, signal });
-      };
-      child.once('exit', (code, signal) => void untilRead(child).then(() => ended(code, signal)));
-      child.on('error', ({ message }) => {
-        this.#tell(message);
-        // If the process could not be started, there is no exit event.
-        if (child.pid === undefined) ended(1, null);
-      });
-    });
+    return master;
   }
 
   #tell(trouble: string): void {
     process.stderr.write(`gw: [alert] supervisor: ${trouble}\n`);
   }
 
-  #hear(message: ToSupervisor | ToKeeper, keeper: Keeper): void {
-    if (message.type === 'ready') return this.#serves();
-    if (message.type === 'last') {
-      const answer: LastCandidate = { type: 'last', candidate: this.#lastGood };
-      return void this.#child?.send(answer, () => undefined);
+  #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
+    this.#upgrade?.hear(master, message, socket);
+    if (master !== this.#master) return;
+    switch (message.type) {
+      case 'ready':
+        return this.#serves(master);
+      case 'last':
+        return master.tell({ type: 'last', candidate: this.#lastGood });
+      case 'outcome':
+        return this.#status.ended(message, master.keeper.pidFile ?? message.pidFile);
+      default:
     }
-    if (message.type === 'keep') {
-      // After root has been given up, only the configurations that root itself has loaded are kept.
-      if (keeper.candidate === undefined) this.#lastGood = message.candidate;
-    } else if (message.type !== 'alive') keeper.receive(message);
   }
 
-  /** Returns the keeper for a child that gives up root. This process is root and performs what needs root's rights. */
-  #keeperOf(child: ChildProcess): Keeper {
-    return new Keeper({
-      source: this.#args[0] as string,
-      pid: process.pid,
-      // The child may end before the answer arrives.
-      answer: (message, socket) => void child.send(message, socket as SendHandle, undefined, () => undefined),
-    });
-  }
-
-  #serves(): void {
-    this.#ready = this.#served = true;
-    for (const signal of this.#pending) this.#child?.kill(signal);
-    this.#pending.clear();
+  #serves(master: MasterProcess): void {
+    this.#served = true;
+    if (master.facts) this.#status.serves(master.facts);
+    this.#sendPending();
     this.#onReady?.();
   }
 
-  #forward(signal: NodeJS.Signals): void {
-    if (this.#ready) this.#child?.kill(signal);
-    else this.#pending.add(signal);
+  /** Sends the signals that have waited. */
+  #sendPending(): void {
+    const signals = [...this.#pending];
+    this.#pending.clear();
+    for (const signal of signals) this.#forward(signal);
+  }
+
+  #forward(signal: (typeof OTHERS)[number]): void {
+    const master = this.#master;
+    if (!master?.isReady || this.#upgrade) return void this.#pending.add(signal);
+    if (signal === 'SIGUSR2') {
+      this.#upgraded = this.#upgradeFrom(master).catch(({ message }: Error) => this.#tell(message));
+      return;
+    }
+    master.kill(signal);
+    // Rotated logs are those of all masters.
+    if (signal === 'SIGUSR1') for (const replaced of this.#replaced) replaced.kill(signal);
+  }
+
+  /** Starts the program that is installed now beside the running master, and puts it in its place if it serves. */
+  async #upgradeFrom(running: MasterProcess): Promise<void> {
+    const began = String(process.hrtime.bigint());
+    const before = running.facts?.version;
+    const reason = await this.#tryUpgrade(running);
+    const after = this.#master?.facts?.version;
+    const text = reason ?? `gw/${before} was upgraded to gw/${after}`;
+    this.#status.ended({ kind: 'upgrade', began, isDone: reason === undefined, text });
+    if (reason !== undefined && !this.#stopping) {
+      process.stderr.write(`gw: [error] upgrade failed, the running program goes on: ${reason}\n`);
+      running.tell({ type: 'upgrade failed', reason });
+    }
+    this.#sendPending();
+  }
+
+  /** Resolves to the reason of a failure. */
+  async #tryUpgrade(running: MasterProcess): Promise<string | undefined> {
+    let program: string;
+    try {
+      program = this.#programPath.now();
+    } catch (error) {
+      return (error as Error).message;
+    }
+    const next = this.#start({ GW_UPGRADE_FROM: running.facts?.version ?? '' }, program);
+    next.leaves = 'files';
+    running.leaves = 'all';
+    const upgrade = new Upgrade(running, next);
+    this.#upgrade = upgrade;
+    const reason = await upgrade.outcome;
+    this.#upgrade = undefined;
+    if (reason === undefined) this.#replace(running, next, program);
+    else await this.#goOn(running, next);
+    return reason;
+  }
+
+  #replace(running: MasterProcess, next: MasterProcess, program: string): void {
+    this.#program = program;
+    this.#master = next;
+    this.#replacedNow();
+    this.#awaitReplacement();
+    if (running.isReady) this.#replaced.add(running);
+    running.leaves = 'files';
+    next.leaves = 'nothing';
+    next.keeper.succeed(running.keeper);
+    const oldFile = running.facts?.pidFile;
+    if (oldFile !== undefined && oldFile !== next.facts?.pidFile) removePidFile(oldFile, process.pid);
+    running.tell({ type: 'replaced' });
+    if (next.facts) this.#status.serves(next.facts);
+  }
+
+  async #goOn(running: MasterProcess, next: MasterProcess): Promise<void> {
+    next.kill('SIGKILL');
+    await next.ended;
+    running.leaves = 'nothing';
+    // If the running master has ended meanwhile, nothing has been removed yet.
+    if (!running.isReady) running.keeper.end();
   }
 
   #end(signal: NodeJS.Signals): void {
     this.#stopping = true;
-    this.#child?.kill(signal);
+    this.#upgrade?.cancel('the gateway stops');
+    this.#master?.kill(signal);
+    for (const replaced of this.#replaced) replaced.kill(signal);
     this.#wake?.();
   }
 
@@ -197,11 +254,4 @@ class Supervisor {
       setTimeout(resolve, delayMs);
     });
   }
-}
-
-/** Resolves when all messages of an ended child have been read. */
-async function untilRead(child: ChildProcess): Promise<void> {
-  if (!child.connected) return;
-  const signal = AbortSignal.timeout(LAST_WORDS_MS);
-  await once(child, 'disconnect', { signal }).catch(() => undefined);
 }

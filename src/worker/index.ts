@@ -2,4 +2,4 @@ export type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './me
 export { SettledMemory } from './release-memory.ts';
 export { OwnedResources, SharedResources } from './resources.ts';
 export { ThreadLog } from './thread-log.ts';
-export type { FromAcceptor, Opening, ToAcceptor } from './transport/index.ts';
+export type { AcceptedAddress, FromAcceptor, Opening, ToAcceptor } from './transport/index.ts';

@@ -1,1 +1,1 @@
-export { Keeper } from './keeper.ts';
+export { Keeper, type Left } from './keeper.ts';

@@ -17,6 +17,9 @@ const DONE: KeeperAnswer = { type: 'done' };
 /** Maximum number of questions that may wait for a process; a gateway has two or three. */
 const MOST_WAITING = 8;
 
+/** What stays when a keeper ends. */
+export type Left = 'nothing' | 'files' | 'all';
+
 /** Options of a `Keeper`. */
 interface KeeperOptions {
   /** The source of the configuration as JSON. */
@@ -62,17 +65,39 @@ export class Keeper {
     return this.#candidate;
   }
 
+  /** The path of the pid file; absent while no process has given up root. */
+  get pidFile(): string | undefined {
+    return this.#holdings?.pidFile;
+  }
+
+  /** Takes the sockets of the keeper of another process, which this keeper's process replaces. */
+  succeed(other: Keeper): void {
+    for (const [key, socket] of other.#sockets) {
+      if (this.#sockets.has(key)) socket.close();
+      else this.#sockets.set(key, socket);
+    }
+    other.#sockets.clear();
+    const kept = this.#holdings?.addresses ?? [];
+    const left = [...this.#sockets.keys()].filter((key) => !kept.some((address) => address.key === key));
+    for (const key of left) this.#sockets.get(key)?.close();
+    for (const key of left) this.#sockets.delete(key);
+  }
+
   #grant({ holdings, candidate }: Extract<ToKeeper, { type: 'grant' }>): void {
     if (this.#holdings) return;
     this.#holdings = holdings;
     this.#candidate = candidate;
   }
 
-  /** Called when the serving process has ended. Closes everything that was open for it. */
-  end(): void {
+  /**
+   * Called when the serving process has ended. Closes everything that was open for it and removes its files, except
+   * what `leaves` names because another process uses it.
+   */
+  end(leaves: Left = 'nothing'): void {
     this.#isEnded = true;
+    if (leaves === 'all') return;
     this.#close();
-    if (!this.#holdings) return;
+    if (!this.#holdings || leaves === 'files') return;
     removePidFile(this.#holdings.pidFile, this.#options.pid);
     for (const { address } of this.#holdings.addresses) removeSocketFile(address);
     this.#holdings = this.#next = undefined;

@@ -1,12 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import type { NamedAddress } from '../../contract/index.ts';
+import type { MessagePort } from 'node:worker_threads';
 import type { ErrorLog, HeldLogs, LogOpener } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import { type Account, systemReason } from '../../system/index.ts';
-import type { FromAcceptor, Opening, Openings, ToAcceptor } from '../../worker/index.ts';
+import type { Opening, Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, pack, unpack } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import {
@@ -25,70 +23,12 @@ import {
   portsOfRoot,
   type ToKeeper,
 } from '../rights/index.ts';
+import type { Inheritance } from '../upgrade/inheritance.ts';
+import { AcceptorThread } from './acceptor-thread.ts';
 import { KeptLogs } from './kept-logs.ts';
+import { inheritOthers, portsToProbe } from './inherited-ports.ts';
 import type { Privileges } from './privileges.ts';
 import { SharedSockets } from './shared-sockets.ts';
-
-/** The thread that accepts connections for all workers on ports that were bound while the process was root. */
-class AcceptorThread {
-  readonly #thread: Worker;
-  readonly #keys: Set<string>;
-
-  private constructor(thread: Worker, keys: readonly string[]) {
-    this.#thread = thread;
-    this.#keys = new Set(keys);
-  }
-
-  /** Binds the addresses that it can; without uWebSockets.js, none. */
-  static async open(addresses: readonly NamedAddress[]): Promise<AcceptorThread> {
-    const thread = new Worker(new URL('../worker/acceptor-thread.cjs', import.meta.url), {
-      workerData: addresses,
-    });
-    const [opened] = (await once(thread, 'message')) as [FromAcceptor];
-    const isThere = opened.type === 'open';
-    const acceptor = new AcceptorThread(thread, isThere ? addresses.map(({ key }) => key) : []);
-    const [first] = isThere ? opened.refused : [];
-    if (first === undefined) return acceptor;
-    acceptor.keep(new Set());
-    await acceptor.end();
-    throw new Error(`bind() to ${first} failed`);
-  }
-
-  accepts(key: string): boolean {
-    return this.#keys.has(key);
-  }
-
-  /** Opens a message port between a worker and the thread. */
-  connect(workerId: number): MessagePort {
-    const { port1, port2 } = new MessageChannel();
-    this.#tell({ type: 'connect', workerId, port: port1 }, [port1]);
-    return port2;
-  }
-
-  hold(workerId: number): void {
-    this.#tell({ type: 'hold', workerId });
-  }
-
-  /** Closes the sockets whose keys are not in the set. */
-  keep(keys: ReadonlySet<string>): void {
-    for (const key of this.#keys) {
-      if (keys.has(key)) continue;
-      this.#keys.delete(key);
-      this.#tell({ type: 'close', key });
-    }
-  }
-
-  /** Ends the thread; resolves when it has exited. */
-  async end(): Promise<void> {
-    const gone = once(this.#thread, 'exit');
-    this.#tell({ type: 'end' });
-    await gone;
-  }
-
-  #tell(message: ToAcceptor, transfer: readonly MessagePort[] = []): void {
-    this.#thread.postMessage(message, [...transfer]);
-  }
-}
 
 /** Options of `KeptPrivileges`. */
 interface KeptOptions {
@@ -97,6 +37,8 @@ interface KeptOptions {
   readonly log: ErrorLog;
   /** Opens the logs of this thread. */
   readonly opener: LogOpener;
+  /** The sockets of the program that this one replaces. */
+  readonly inheritance: Inheritance | undefined;
 }
 
 /**
@@ -114,9 +56,11 @@ export class KeptPrivileges implements Privileges {
   #acceptor: AcceptorThread | undefined;
   /** The sockets of ports that need no root. */
   readonly #shared = new SharedSockets();
+  readonly #inheritance: Inheritance | undefined;
   #settled = false;
 
-  constructor({ account, keeper, log, opener }: KeptOptions) {
+  constructor({ account, keeper, log, opener, inheritance }: KeptOptions) {
+    this.#inheritance = inheritance;
     this.#account = account;
     this.#keeper = keeper;
     this.#log = log;
@@ -131,12 +75,17 @@ export class KeptPrivileges implements Privileges {
   async settle(candidate: AcceptedCandidate): Promise<void> {
     const { plan } = candidate;
     const { main, ports } = plan;
-    const accepted = portsOfRoot(ports).filter(({ engine }) => engine !== 'node');
-    if (accepted.length > 0) {
-      this.#acceptor = await AcceptorThread.open(
-        accepted.map(({ address }) => ({ key: addressText(address), address })),
-      );
-    }
+    const ofRoot = new Set(portsOfRoot(ports));
+    const accepted = ports.filter(
+      (port) => port.engine !== 'node' && (ofRoot.has(port) || this.#inheritance?.has(port)),
+    );
+    this.#acceptor = await AcceptorThread.open(accepted, this.#inheritance);
+    await inheritOthers({
+      inheritance: this.#inheritance,
+      ports,
+      acceptor: this.#acceptor,
+      shared: this.#shared,
+    });
     handOver(main.written, this.#account);
     const { held, faults } = openLogs(main.written.files, this.#account);
     this.#logs.open(held);
@@ -174,19 +123,22 @@ export class KeptPrivileges implements Privileges {
   /** Probes the ports, except those of root, which the keeper binds. */
   async probe(ports: readonly PortPlan[]): Promise<void> {
     const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
-    for (const port of ports) if (!ofRoot.has(port)) await probePort(port.address);
+    for (const port of portsToProbe(ports, this.#settled ? undefined : this.#inheritance))
+      if (!ofRoot.has(port)) await probePort(port.address);
   }
 
   async openings(ports: readonly PortPlan[]): Promise<Openings> {
-    const ofRoot = portsOfRoot(ports);
-    const own = ports.filter((port) => !ofRoot.includes(port));
+    const accepted = ports.filter(
+      ({ engine, address }) => engine !== 'node' && this.#acceptor?.accepts(addressText(address)),
+    );
+    const ofRoot = portsOfRoot(ports).filter(
+      (port) => !accepted.includes(port) && !this.#shared.has(addressText(port.address)),
+    );
+    const own = ports.filter((port) => !ofRoot.includes(port) && !accepted.includes(port));
     const openings = new Map<string, Opening>(await this.#shared.openings(own));
+    for (const { address } of accepted) openings.set(addressText(address), { kind: 'acceptor' });
     for (const { address, engine } of ofRoot) {
       const key = addressText(address);
-      if (engine !== 'node' && this.#acceptor?.accepts(key)) {
-        openings.set(key, { kind: 'acceptor' });
-        continue;
-      }
       openings.set(key, await this.#opening(key));
       if (engine === 'auto') this.#tellEngine(key);
     }
@@ -231,8 +183,8 @@ export class KeptPrivileges implements Privileges {
     this.#logs.accept();
   }
 
-  leave(): void {
-    this.#shared.close();
+  leave(how: { readonly isReplaced: boolean }): void {
+    this.#shared.close(how);
     this.#acceptor?.keep(new Set());
     void this.#keeper.ask({ type: 'leave' });
   }
@@ -252,7 +204,7 @@ export class KeptPrivileges implements Privileges {
   /** Opens a separate socket for a worker. It is closed with the worker, while the keeper's socket stays open. */
   async #opening(key: string): Promise<Opening> {
     const { answer, socket } = await this.#keeper.ask({ type: 'socket', key });
-    if (socket) return { kind: 'descriptor', fd: socket.fd };
+    if (socket) return { kind: 'descriptor', fds: [socket.fd] };
     return { kind: 'refused', reason: `bind() to ${key} failed (${reasonOf(answer)})` };
   }
 

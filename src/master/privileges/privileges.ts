@@ -1,14 +1,16 @@
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { HeldLogs } from '../../log/index.ts';
 import type { ConfigSource } from '../../pipeline.ts';
-import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
+import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
 import { probePort } from '../probe-port.ts';
 import { SharedSockets } from './shared-sockets.ts';
-import { removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
+import { pidFileOf, removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
+import type { Inheritance } from '../upgrade/inheritance.ts';
+import { AcceptorThread } from './acceptor-thread.ts';
+import { inheritOthers, portsToProbe } from './inherited-ports.ts';
 
 /** The operations that need the rights with which the master was started. The master has them, or asks the keeper. */
 export interface Privileges {
@@ -38,8 +40,8 @@ export interface Privileges {
   reopen(plan: GatewayPlan): Promise<readonly string[]>;
   /** Called when all threads have opened the new files. */
   reopened(): void;
-  /** Called when a stop begins. From then on, no connections are accepted. */
-  leave(): void;
+  /** Called when a stop begins. From then on, no connections are accepted. `isReplaced`: another program does so. */
+  leave(how: { readonly isReplaced: boolean }): void;
   /** Called when the gateway has ended or failed to start. */
   ended(served: GatewayPlan | undefined): Promise<void>;
 }
@@ -66,50 +68,107 @@ interface OwnOptions {
   readonly pid: number;
   /** Called with each configuration that begins to serve. */
   readonly keep: (candidate: AcceptedCandidate) => void;
+  /** The sockets of the program that this one replaces. */
+  readonly inheritance: Inheritance | undefined;
+}
+
+/** The listening sockets of a process that keeps its account. */
+class OwnSockets {
+  readonly #inheritance: Inheritance | undefined;
+  readonly #shared = new SharedSockets();
+  #acceptor: AcceptorThread | undefined;
+  #settled = false;
+
+  constructor(inheritance: Inheritance | undefined) {
+    this.#inheritance = inheritance;
+  }
+
+  /** Takes the inherited sockets. */
+  async settle({ plan: { ports } }: AcceptedCandidate): Promise<void> {
+    this.#settled = true;
+    const inheritance = this.#inheritance;
+    const inherited = ports.filter((port) => port.engine !== 'node' && inheritance?.has(port));
+    this.#acceptor = await AcceptorThread.open(inherited, inheritance);
+    await inheritOthers({ inheritance, ports, acceptor: this.#acceptor, shared: this.#shared });
+  }
+
+  async probe(ports: readonly PortPlan[]): Promise<void> {
+    for (const { address } of portsToProbe(ports, this.#settled ? undefined : this.#inheritance))
+      await probePort(address);
+  }
+
+  async openings(ports: readonly PortPlan[]): Promise<Openings> {
+    const accepted = ports.filter(
+      ({ engine, address }) => engine !== 'node' && this.#acceptor?.accepts(addressText(address)),
+    );
+    const openings = new Map(await this.#shared.openings(ports.filter((port) => !accepted.includes(port))));
+    for (const { address } of accepted) openings.set(addressText(address), { kind: 'acceptor' });
+    return openings;
+  }
+
+  connect(workerId: number): MessagePort | undefined {
+    return this.#acceptor?.connect(workerId);
+  }
+
+  hold(workerId: number): void {
+    this.#acceptor?.hold(workerId);
+  }
+
+  keep(ports: readonly PortPlan[]): void {
+    this.#shared.keep(ports);
+    this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
+  }
+
+  refused(): void {
+    this.#shared.refused();
+  }
+
+  leave(how: { readonly isReplaced: boolean }): void {
+    this.#shared.close(how);
+    this.#acceptor?.keep(new Set());
+  }
+
+  async ended(): Promise<void> {
+    await this.#acceptor?.end();
+  }
 }
 
 /** Returns the privileges of a process that keeps its account: it performs all operations itself. */
-export function ownPrivileges({ source, pid, keep }: OwnOptions): Privileges {
-  const shared = new SharedSockets();
+export function ownPrivileges({ source, pid, keep, inheritance }: OwnOptions): Privileges {
+  const sockets = new OwnSockets(inheritance);
   return {
     load: () => loadCandidate(source),
     findings: (signal) => judge(source, signal),
-    settle: () => Promise.resolve(),
-    async probe(ports) {
-      for (const { address } of ports) await probePort(address);
-    },
-    openings: (ports) => shared.openings(ports),
-    connect: () => undefined,
-    hold: () => undefined,
+    settle: (candidate) => sockets.settle(candidate),
+    probe: (ports) => sockets.probe(ports),
+    openings: (ports) => sockets.openings(ports),
+    connect: (workerId) => sockets.connect(workerId),
+    hold: (workerId) => sockets.hold(workerId),
     async serving(candidate) {
-      shared.keep(candidate.plan.ports);
+      sockets.keep(candidate.plan.ports);
       writePidFile(pidFileOf(candidate.plan), pid);
       keep(candidate);
     },
     async replaced(before, candidate) {
       const now = candidate.plan;
-      shared.keep(now.ports);
+      sockets.keep(now.ports);
       keep(candidate);
       if (pidFileOf(before) === pidFileOf(now)) return;
       writePidFile(pidFileOf(now), pid);
       removePidFile(pidFileOf(before), pid);
     },
     async refused() {
-      shared.refused();
+      sockets.refused();
     },
     logs: {},
     reopen: () => Promise.resolve([]),
     reopened: () => undefined,
-    leave: () => shared.close(),
+    leave: (how) => sockets.leave(how),
     async ended(served) {
-      shared.close();
+      await sockets.ended();
       if (!served) return;
       removeSocketFiles(served);
       removePidFile(pidFileOf(served), pid);
     },
   };
-}
-
-function pidFileOf({ main }: GatewayPlan): string {
-  return resolve(main.prefix, main.core.pidFile);
 }

@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { sharesPorts } from '../../system/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
@@ -6,14 +7,24 @@ import { SocketCopies } from './socket-copies.ts';
 
 /**
  * The sockets of ports that workers cannot open side by side: those of the node engine where Node.js does not let
- * threads share a port. They are bound once, and each worker listens on a copy.
+ * threads share a port. They are bound once, and each worker listens on a copy. An address has several if they were
+ * inherited from a program whose workers had opened one each.
  */
 export class SharedSockets {
-  readonly #sockets = new Map<string, BoundSocket>();
+  readonly #sockets = new Map<string, readonly BoundSocket[]>();
   /** Keys that were bound for a configuration that does not serve yet. */
   readonly #fresh = new Set<string>();
   readonly #copies = new SocketCopies();
   #isClosed = false;
+
+  /** Takes the inherited sockets of an address. */
+  adopt(key: string, sockets: readonly BoundSocket[]): void {
+    this.#sockets.set(key, sockets);
+  }
+
+  has(key: string): boolean {
+    return this.#sockets.has(key);
+  }
 
   /** Returns the openings of one worker. */
   async openings(ports: readonly PortPlan[]): Promise<Openings> {
@@ -39,10 +50,13 @@ export class SharedSockets {
     this.#fresh.clear();
   }
 
-  /** Closes all sockets, so that no client waits on one that no worker accepts from. */
-  close(): void {
+  /**
+   * Closes all sockets, so that no client waits on one that no worker accepts from. If another program serves on them,
+   * Unix sockets stay open until this process ends: libuv would remove their files.
+   */
+  close({ isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
     this.#isClosed = true;
-    this.#close(() => true);
+    this.#close((key) => !isReplaced || !key.startsWith('unix:'));
     this.#copies.close();
   }
 
@@ -51,16 +65,21 @@ export class SharedSockets {
     const known = this.#sockets.get(key);
     if (!known && !isShared(port)) return undefined;
     if (this.#isClosed) return { kind: 'refused', reason: `bind() to ${key} failed (the gateway stops)` };
-    const socket = known ?? bindAddress(port.address);
+    if (known) return this.#copyOf(key, known);
+    const socket = bindAddress(port.address);
     // The port has been probed, so worker 1 has opened it itself, or the address is beside its wildcard.
     if (typeof socket === 'number') return this.#hasWildcardOf(port) ? { kind: 'beside' } : undefined;
-    if (!known) {
-      this.#sockets.set(key, socket);
-      this.#fresh.add(key);
-    }
-    const copy = await this.#copies.copy(socket);
-    if (copy) return { kind: 'descriptor', fd: copy.fd };
-    // The socket has been closed meanwhile, or no copy has arrived.
+    this.#sockets.set(key, [socket]);
+    this.#fresh.add(key);
+    return this.#copyOf(key, [socket]);
+  }
+
+  async #copyOf(key: string, sockets: readonly BoundSocket[]): Promise<Opening> {
+    const copies = await Promise.all(sockets.map((socket) => this.#copies.copy(socket)));
+    const fds = copies.flatMap((copy) => (copy ? [copy.fd] : []));
+    if (fds.length === sockets.length) return { kind: 'descriptor', fds };
+    for (const fd of fds) closeSync(fd);
+    // A socket has been closed meanwhile, or no copy has arrived.
     return { kind: 'refused', reason: `bind() to ${key} failed (no copy of its socket came)` };
   }
 
@@ -70,9 +89,9 @@ export class SharedSockets {
   }
 
   #close(isLeft: (key: string) => boolean): void {
-    for (const [key, socket] of this.#sockets) {
+    for (const [key, sockets] of this.#sockets) {
       if (!isLeft(key)) continue;
-      socket.close();
+      for (const socket of sockets) socket.close();
       this.#sockets.delete(key);
     }
   }

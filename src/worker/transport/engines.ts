@@ -45,7 +45,8 @@ export class Engines implements Transport {
 
   /** Closes sockets that were passed for ports that have not been opened. */
   leaveOpenings(): void {
-    for (const opening of this.#openings.values()) if (opening.kind === 'descriptor') closeSync(opening.fd);
+    for (const opening of this.#openings.values())
+      if (opening.kind === 'descriptor') for (const fd of opening.fds) closeSync(fd);
     this.#openings.clear();
   }
 

@@ -50,12 +50,12 @@ export interface OpenPort {
 }
 
 /**
- * How this thread gets a port that it cannot bind itself: the acceptor passes connections to it, or it listens on a
- * socket that was bound for it.
+ * How this thread gets a port that it cannot bind itself: the acceptor passes connections to it, or it listens on
+ * sockets that were bound for it.
  */
 export type Opening =
   | { readonly kind: 'acceptor' }
-  | { readonly kind: 'descriptor'; readonly fd: number }
+  | { readonly kind: 'descriptor'; readonly fds: readonly number[] }
   /** The socket of the port's wildcard address serves it. */
   | { readonly kind: 'beside' }
   | { readonly kind: 'refused'; readonly reason: string };

@@ -1,6 +1,5 @@
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import type { PortHandler } from '../../../compile/index.ts';
-import type { ListenAddress } from '../../../contract/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { systemReason } from '../../../system/index.ts';
 import type { Connections } from '../../../zone/index.ts';
@@ -99,10 +98,23 @@ class Listeners {
     return () => close();
   }
 
-  #listen(port: PortToOpen, accept: Accept): Promise<Close> {
+  async #listen(port: PortToOpen, accept: Accept): Promise<Close> {
+    const places = placesOf(port);
+    const closers = await Promise.all(places.map((place) => this.#listenAt(place, port, accept)));
+    return (closed = () => undefined) => {
+      let left = closers.length;
+      const oneClosed = (): void => {
+        left -= 1;
+        if (left === 0) closed();
+      };
+      for (const close of closers) close(oneClosed);
+    };
+  }
+
+  #listenAt(place: Place, port: PortToOpen, accept: Accept): Promise<Close> {
     const server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: BUFFER_BYTES });
     server.on('connection', accept);
-    return bind(server, port).then(() => {
+    return bind(server, place, port).then(() => {
       server.on('error', this.#failed);
       return (closed) => closeSoon(server, closed);
     });
@@ -121,20 +133,20 @@ function closeSoon(server: Server, closed: () => void = () => undefined): void {
   setImmediate(() => setImmediate(close));
 }
 
-function socketOf(
-  address: ListenAddress,
-  opening: Opening | undefined,
-): ListenOptions & { fd?: number; reusePort?: boolean } {
-  if (opening?.kind === 'descriptor') return { fd: opening.fd };
-  if (address.kind === 'unix') return { path: address.path };
+/** Where a server listens. */
+type Place = ListenOptions & { fd?: number; reusePort?: boolean };
+
+function placesOf({ address, opening }: PortToOpen): readonly Place[] {
+  if (opening?.kind === 'descriptor') return opening.fds.map((fd) => ({ fd }));
+  if (address.kind === 'unix') return [{ path: address.path }];
   const { host, port, isDual = false } = address;
-  return { host, port, ipv6Only: !isDual, exclusive: true, reusePort: true };
+  return [{ host, port, ipv6Only: !isDual, exclusive: true, reusePort: true }];
 }
 
-function bind(server: Server, { address, key, opening }: PortToOpen): Promise<void> {
+function bind(server: Server, place: Place, { address, key, opening }: PortToOpen): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new Error(`bind() to ${key} failed (${systemReason(error)})`)));
-    server.listen({ ...socketOf(address, opening), backlog: BACKLOG }, () => {
+    server.listen({ ...place, backlog: BACKLOG }, () => {
       server.removeAllListeners('error');
       if (!opening) admitEverybody(address);
       resolve();

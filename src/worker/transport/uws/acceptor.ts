@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { NamedAddress } from '../../../contract/index.ts';
+import { descriptorOfLocalPort } from '../../../system/index.ts';
 import { admitEverybody } from '../admission.ts';
-import { loadUws } from './loader.ts';
+import { loadUws, type Uws } from './loader.ts';
 
 /** The undeclared part of uWebSockets.js: an App that passes accepted connections to Apps of other threads. */
 interface SharingApp extends TemplatedApp {
@@ -29,15 +30,30 @@ export type ToAcceptor =
   | { readonly type: 'close'; readonly key: string }
   | { readonly type: 'end' };
 
-/**
- * The only message from acceptor to master: the keys that could not be bound, or that uWebSockets.js cannot be loaded.
- */
+/** Messages from acceptor to master. */
 export type FromAcceptor =
-  { readonly type: 'open'; readonly refused: readonly string[] } | { readonly type: 'unavailable' };
+  /** The last message: the keys that could not be bound. */
+  | { readonly type: 'open'; readonly refused: readonly string[] }
+  /** The only message: uWebSockets.js cannot be loaded. */
+  | { readonly type: 'unavailable' }
+  /** Asks for an inherited socket of the address with this index, to replace the one with this descriptor. */
+  | { readonly type: 'adopt'; readonly index: number; readonly nth: number; readonly fd: number };
+
+/** An address of the acceptor, with the number of its sockets that were opened by the program before this one. */
+export interface AcceptedAddress extends NamedAddress {
+  readonly inherited: number;
+}
+
+/** The start data of the thread. */
+export interface AcceptorStart {
+  readonly addresses: readonly AcceptedAddress[];
+  /** The master sets it when an inherited socket has its descriptor. */
+  readonly cell: Int32Array<SharedArrayBuffer>;
+}
 
 interface Socket {
   readonly app: SharingApp;
-  readonly listening: us_listen_socket;
+  readonly listening: readonly us_listen_socket[];
   /** The descriptors of the workers' Apps, by worker id. */
   readonly children: Map<number, number>;
 }
@@ -54,9 +70,9 @@ const TURNS = 2;
  */
 export async function acceptConnections(
   master: MessagePort,
-  addresses: readonly NamedAddress[],
+  { addresses, cell }: AcceptorStart,
 ): Promise<void> {
-  const acceptor = new Acceptor(master);
+  const acceptor = new Acceptor(master, cell);
   master.postMessage(acceptor.open(addresses));
   master.on('message', (message: ToAcceptor) => acceptor.obey(message));
   acceptor.waitForWorkers();
@@ -65,23 +81,52 @@ export async function acceptConnections(
 
 class Acceptor {
   readonly #master: MessagePort;
+  readonly #cell: AcceptorStart['cell'];
   readonly #sockets = new Map<string, Socket>();
   readonly #workers = new Map<number, MessagePort>();
   readonly #held = new Set<number>();
 
-  constructor(master: MessagePort) {
+  constructor(master: MessagePort, cell: AcceptorStart['cell']) {
     this.#master = master;
+    this.#cell = cell;
   }
 
-  open(addresses: readonly NamedAddress[]): FromAcceptor {
+  open(addresses: readonly AcceptedAddress[]): FromAcceptor {
+    let uws: Uws;
     try {
-      const uws = loadUws();
-      const refused = addresses.filter((wanted) => !this.#listen(uws.App() as SharingApp, wanted));
-      return { type: 'open', refused: refused.map(({ key }) => key) };
+      uws = loadUws();
     } catch {
       // The workers will fail to load it as well, and log the reason.
       return { type: 'unavailable' };
     }
+    const refused = addresses.filter((wanted, index) => {
+      const app = uws.App() as SharingApp;
+      return !(wanted.inherited > 0 ? this.#adopt(app, wanted, index) : this.#listen(app, wanted));
+    });
+    return { type: 'open', refused: refused.map(({ key }) => key) };
+  }
+
+  /**
+   * Listens on inherited sockets. uWebSockets.js opens its sockets itself. But libuv adds a descriptor to the poll set
+   * only in the next turn of the event loop, so an inherited socket can take the descriptor of one that was just opened
+   * for this purpose, where nobody connects.
+   */
+  #adopt(app: SharingApp, { key, inherited }: AcceptedAddress, index: number): boolean {
+    const listening: us_listen_socket[] = [];
+    for (let nth = 0; nth < inherited; nth += 1) {
+      app.listen('127.0.0.1', 0, (socket) => {
+        if (socket) listening.push(socket);
+      });
+      const opened = listening[nth];
+      const fd = opened && descriptorOfLocalPort(loadUws().us_socket_local_port(opened));
+      if (fd === undefined) return false;
+      this.#master.postMessage({ type: 'adopt', index, nth, fd } satisfies FromAcceptor);
+      // If the master fails, its process ends.
+      Atomics.wait(this.#cell, 0, 0);
+      Atomics.store(this.#cell, 0, 0);
+    }
+    this.#sockets.set(key, { app, listening, children: new Map() });
+    return true;
   }
 
   obey(message: ToAcceptor): void {
@@ -111,7 +156,7 @@ class Acceptor {
       if (!listening) return;
       admitEverybody(address);
       isOpen = true;
-      this.#sockets.set(key, { app, listening, children: new Map() });
+      this.#sockets.set(key, { app, listening: [listening], children: new Map() });
     };
     if (address.kind === 'unix') app.listen_unix(opened, address.path);
     else app.listen(address.host, address.port, opened);
@@ -138,7 +183,7 @@ class Acceptor {
   #close(key: string): void {
     const socket = this.#sockets.get(key);
     if (!socket) return;
-    loadUws().us_listen_socket_close(socket.listening);
+    for (const listening of socket.listening) loadUws().us_listen_socket_close(listening);
     this.#sockets.delete(key);
   }
 

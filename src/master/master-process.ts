@@ -1,0 +1,156 @@
+import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
+import { once } from 'node:events';
+import type { BoundSocket } from './bound-sockets.ts';
+import { Keeper, type Left } from './keeper/index.ts';
+import { OwnTime } from './own-time.ts';
+import type { ServingFacts, ToMaster, ToSupervisor } from './protocol.ts';
+import type { ToKeeper } from './rights/index.ts';
+
+/**
+ * A master counts as hanging after this much of its own time (see `OwnTime`) without a heartbeat. Seconds are counted,
+ * not measured, because this process may have been suspended as well.
+ */
+const MOST_SILENT_MS = 15_000;
+/** Time to read a child's last messages; used up only if a process that the child left holds the channel. */
+const LAST_WORDS_MS = 500;
+
+/** How a master has ended. */
+export interface MasterEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The messages that are not for the keeper. */
+const FOR_SUPERVISOR: ReadonlySet<string> = new Set<ToSupervisor['type']>([
+  'ready',
+  'alive',
+  'keep',
+  'last',
+  'outcome',
+  'refused',
+  'inherit',
+  'take',
+  'socket',
+  'handed',
+]);
+
+/** How to start a master. */
+export interface MasterCommand {
+  /** Path of its program. */
+  readonly program: string;
+  /** The source of the configuration as JSON. */
+  readonly source: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Events of a master for the supervisor. */
+export interface MasterEvents {
+  heard(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void;
+  failed(message: string): void;
+}
+
+/** A master in a child process, seen from the supervisor. */
+export class MasterProcess {
+  readonly ended: Promise<MasterEnd>;
+  readonly keeper: Keeper;
+  /** What stays when it ends, because another master uses it. */
+  leaves: Left = 'nothing';
+  readonly #child: ChildProcess;
+  #isReady = false;
+  #facts: ServingFacts | undefined;
+  #candidate: string | undefined;
+
+  constructor({ program, source, env }: MasterCommand, events: MasterEvents) {
+    this.#child = fork(program, [source], { stdio: 'inherit', env });
+    // This process is root and performs what needs root's rights, for a child that gives them up.
+    this.keeper = new Keeper({
+      source,
+      pid: process.pid,
+      answer: (message, socket) => this.#send(message, socket),
+    });
+    let silentMs = 0;
+    const { pid = 0 } = this.#child;
+    const ownTime = new OwnTime(pid, pid);
+    this.#child.on('message', (message: ToSupervisor | ToKeeper | null, socket?: SendHandle) => {
+      silentMs = 0;
+      if (message !== null) this.#hear(message, socket as unknown as BoundSocket | undefined, events);
+    });
+    const watch = setInterval(() => {
+      silentMs += ownTime.of(1_000);
+      if (this.#isReady && silentMs > MOST_SILENT_MS) this.#child.kill('SIGKILL');
+    }, 1_000);
+    this.ended = this.#untilEnded(events).finally(() => {
+      clearInterval(watch);
+      this.#child.removeAllListeners('message');
+      if (this.#child.connected) this.#child.disconnect();
+      this.#isReady = false;
+      this.keeper.end(this.leaves);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** True while it serves. Before that, any signal other than a stop would kill it. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** The program that serves. The path of the pid file is that of the configuration that root has read. */
+  get facts(): ServingFacts | undefined {
+    const { pidFile = this.#facts?.pidFile } = this.keeper;
+    return this.#facts && pidFile !== undefined ? { version: this.#facts.version, pidFile } : undefined;
+  }
+
+  /** The configuration that served last, packed. After root has been given up, only those that root has loaded count. */
+  get candidate(): string | undefined {
+    return this.keeper.candidate ?? this.#candidate;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  tell(message: ToMaster, socket?: BoundSocket): void {
+    this.#send(message, socket);
+  }
+
+  #send(message: object, socket?: BoundSocket): void {
+    // The child may end before the message arrives. A handle of libuv can be sent, although the types do not say so.
+    this.#child.send(message, socket as (BoundSocket & SendHandle) | undefined, undefined, () => undefined);
+  }
+
+  #hear(message: ToSupervisor | ToKeeper, socket: BoundSocket | undefined, events: MasterEvents): void {
+    if (!isForSupervisor(message)) return this.keeper.receive(message);
+    if (message.type === 'ready') {
+      this.#isReady = true;
+      this.#facts = { version: String(message.version), pidFile: String(message.pidFile) };
+    }
+    if (message.type === 'keep') this.#candidate = message.candidate;
+    else if (message.type !== 'alive') events.heard(this, message, socket);
+  }
+
+  #untilEnded(events: MasterEvents): Promise<MasterEnd> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      child.once('exit', (code, signal) => void untilRead(child).then(() => resolve({ code, signal })));
+      child.on('error', ({ message }) => {
+        events.failed(message);
+        // If the process could not be started, there is no exit event.
+        if (child.pid === undefined) resolve({ code: 1, signal: null });
+      });
+    });
+  }
+}
+
+function isForSupervisor(message: ToSupervisor | ToKeeper): message is ToSupervisor {
+  return FOR_SUPERVISOR.has(message.type);
+}
+
+/** Resolves when all messages of an ended child have been read. */
+async function untilRead(child: ChildProcess): Promise<void> {
+  if (!child.connected) return;
+  const signal = AbortSignal.timeout(LAST_WORDS_MS);
+  await once(child, 'disconnect', { signal }).catch(() => undefined);
+}

@@ -1,0 +1,54 @@
+/**
+ * Number of the messages between the supervisor and the master. After an upgrade the supervisor may be older than the
+ * master: a change that either side cannot ignore needs another number, and such an upgrade is refused.
+ */
+export const PROTOCOL = 1;
+
+/** How a reload or an upgrade went; for the command that asked for it. */
+export interface Outcome {
+  readonly kind: 'reload' | 'upgrade';
+  /** When it began, in nanoseconds of the monotonic clock, which all processes of a machine share. */
+  readonly began: string;
+  readonly isDone: boolean;
+  /** One line. */
+  readonly text: string;
+}
+
+/** The program that serves, as it describes itself. */
+export interface ServingFacts {
+  readonly version: string;
+  /** Absolute. */
+  readonly pidFile: string;
+}
+
+/** A message from the master to the supervisor. */
+export type ToSupervisor =
+  | ({ readonly type: 'ready' } & ServingFacts)
+  | { readonly type: 'alive' }
+  /** The serving configuration, packed. */
+  | { readonly type: 'keep'; readonly candidate: string }
+  /** Asks for the configuration that served last, because the files cannot be loaded. */
+  | { readonly type: 'last' }
+  /** A reload has ended. The path is that of the configuration that serves now. */
+  | ({ readonly type: 'outcome'; readonly pidFile: string } & Outcome)
+  /** Why this master does not serve; it ends. */
+  | { readonly type: 'refused'; readonly reason: string }
+  /** A new master asks for the sockets of the running one, and then for each of them, any number of times. */
+  | { readonly type: 'inherit' }
+  | { readonly type: 'take'; readonly index: number }
+  /** The running master hands over a socket, which comes with the message, and says when it has sent the last one. */
+  | { readonly type: 'socket'; readonly key: string }
+  | { readonly type: 'handed'; readonly fault?: string | undefined };
+
+/** A message from the supervisor to the master. */
+export type ToMaster =
+  /** The answer to `last`. */
+  | { readonly type: 'last'; readonly candidate?: string | undefined }
+  /** Asks the running master for its sockets. */
+  | { readonly type: 'hand over' }
+  /** The answers to `inherit` and `take`; a socket comes with the latter. */
+  | { readonly type: 'inherited'; readonly keys: readonly string[] }
+  | { readonly type: 'taken'; readonly index: number }
+  /** A new master serves: this one ends when its requests have ended. */
+  | { readonly type: 'replaced' }
+  | { readonly type: 'upgrade failed'; readonly reason: string };

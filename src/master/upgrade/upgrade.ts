@@ -1,0 +1,97 @@
+import type { BoundSocket } from '../bound-sockets.ts';
+import type { MasterProcess } from '../master-process.ts';
+import { OwnTime } from '../own-time.ts';
+import type { ToSupervisor } from '../protocol.ts';
+
+/** Time for the new program to serve, without time in which it waits for a CPU (see `OwnTime`), and with it. */
+const START_MS = 10_000;
+const MOST_START_MS = 60_000;
+const CHECK_MS = 250;
+/** Maximum number of sockets that are handed over. */
+const MOST_SOCKETS = 4_096;
+
+interface HandedSocket {
+  readonly key: string;
+  readonly socket: BoundSocket;
+}
+
+/**
+ * The start of a new master beside the running one, seen from the supervisor. The running one hands over copies of its
+ * listening sockets when the new one has read the configuration and asks for them.
+ */
+export class Upgrade {
+  readonly running: MasterProcess;
+  readonly next: MasterProcess;
+  /** Resolves to the reason why the new master cannot serve, or to `undefined` when it serves. */
+  readonly outcome: Promise<string | undefined>;
+  readonly #sockets: HandedSocket[] = [];
+  #isHandedOver = false;
+  #settle!: (reason: string | undefined) => void;
+
+  constructor(running: MasterProcess, next: MasterProcess) {
+    this.running = running;
+    this.next = next;
+    const timer = this.#watch(next.pid);
+    this.outcome = new Promise<string | undefined>((resolve) => {
+      this.#settle = resolve;
+    }).finally(() => {
+      clearInterval(timer);
+      for (const { socket } of this.#sockets) socket.close();
+    });
+    void next.ended.then(({ code, signal }) =>
+      this.#settle(`the new program ended before it served (${signal ?? `code ${code}`})`),
+    );
+  }
+
+  /** Ends the attempt if the new program takes too long. */
+  #watch(pid: number): NodeJS.Timeout {
+    const ownTime = new OwnTime(pid, pid);
+    let [ownMs, passedMs] = [0, 0];
+    return setInterval(() => {
+      passedMs += CHECK_MS;
+      ownMs += ownTime.of(CHECK_MS);
+      if (ownMs >= START_MS || passedMs >= MOST_START_MS)
+        this.#settle(`the new program does not serve within ${START_MS / 1_000} s`);
+    }, CHECK_MS);
+  }
+
+  /** Ends the attempt. */
+  cancel(reason: string): void {
+    this.#settle(reason);
+  }
+
+  /** Processes a message of one of the two masters. */
+  hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
+    if (master === this.running) this.#hearRunning(message, socket);
+    else if (master === this.next) this.#hearNext(message);
+  }
+
+  #hearNext(message: ToSupervisor): void {
+    switch (message.type) {
+      case 'ready':
+        return this.#settle(undefined);
+      case 'refused':
+        return this.#settle(String(message.reason));
+      case 'inherit':
+        void this.running.ended.then(() => {
+          if (!this.#isHandedOver)
+            this.#settle('the running program ended before it handed over its sockets');
+        });
+        return this.running.tell({ type: 'hand over' });
+      case 'take':
+        return this.next.tell({ type: 'taken', index: message.index }, this.#sockets[message.index]?.socket);
+      default:
+    }
+  }
+
+  #hearRunning(message: ToSupervisor, socket: BoundSocket | undefined): void {
+    if (message.type === 'socket' && socket) {
+      if (this.#sockets.length < MOST_SOCKETS) this.#sockets.push({ key: String(message.key), socket });
+      else socket.close();
+    } else if (message.type === 'handed') {
+      if (message.fault !== undefined) this.#settle(String(message.fault));
+      else this.#isHandedOver = true;
+      this.next.tell({ type: 'inherited', keys: this.#sockets.map(({ key }) => key) });
+    }
+  }
+}
