@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
 import { dump, tree } from '../src/tools/lookups.ts';
-import { accountFault, readPidFile } from '../src/master/index.ts';
+import { accountFault, pidFileOf, readPidFile } from '../src/master/index.ts';
 import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
+import { askFor, sendTo, tellOutcome } from './running-gateway.ts';
 
 /**
  * `-t` and `-T`: loads the configuration without opening anything, prints nginx's messages, then runs the rules of `gw
@@ -66,28 +66,19 @@ const NAMES: Readonly<Record<Signal, NodeJS.Signals>> = {
 
 /**
  * `-s`: sends a signal to the process in the configuration's pid file. A configuration with faults is never sent to
- * reload.
+ * reload. With `--wait`, tells how the reload went.
  */
-export function sendSignal(options: Options): number {
+export async function sendSignal(options: Options): Promise<number> {
   const { plan, report } = load(sourceOf(options));
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
   if (!plan) return 1;
+  const pidFile = pidFileOf(plan);
   try {
-    const pid = readPidFile(resolve(plan.main.prefix, plan.main.core.pidFile));
-    kill(pid, NAMES[options.signal as Signal]);
+    if (options.wait === true) return tellOutcome(await askFor('reload', pidFile));
+    sendTo(readPidFile(pidFile), NAMES[options.signal as Signal]);
     return 0;
   } catch (error) {
     process.stderr.write(`gw: [error] ${(error as Error).message}\n`);
     return 1;
-  }
-}
-
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (cause) {
-    const reason =
-      (cause as NodeJS.ErrnoException).code === 'ESRCH' ? '3: No such process' : '1: Operation not permitted';
-    throw new Error(`kill(${pid}, ${signal}) failed (${reason})`, { cause });
   }
 }

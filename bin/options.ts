@@ -14,6 +14,8 @@ export interface Options {
   readonly strict?: true;
   readonly quiet?: true;
   readonly signal?: Signal;
+  /** `--wait`: with `-s reload`, wait until the new configuration serves or is refused. */
+  readonly wait?: true;
   readonly confFile?: string;
   readonly prefix?: string;
   readonly globals?: string;
@@ -45,6 +47,7 @@ const LONG: Readonly<Record<string, Options>> = {
   '--version': { version: 'short' },
   '--tree': { test: 'check', tree: true },
   '--strict': { test: 'check', strict: true },
+  '--wait': { wait: true },
   '--compat=skip': { compat: 'skip' },
 };
 
@@ -86,6 +89,7 @@ export function parseOptions(args: readonly string[]): Options | string {
       rest = '';
     }
   }
+  if (options.wait && options.signal !== 'reload') return 'option "--wait" needs "-s reload"';
   return options;
 }
 
@@ -120,6 +124,10 @@ export const NGINX_OPTIONS: readonly OptionLine[] = [
     names: ['-s'],
     value: 'signal',
     summary: 'send signal to the running gateway: stop, quit, reopen, reload',
+  },
+  {
+    names: ['--wait'],
+    summary: 'with -s reload: wait until the new configuration serves; exit code 1 if it is refused',
   },
   { names: ['-p'], value: 'prefix', summary: 'set prefix path (default: the current directory)' },
   {

@@ -6,6 +6,7 @@ import type { ClusterOptions } from './cluster.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
 import type { StatusOptions } from './status.ts';
+import type { UpgradeOptions } from './upgrade.ts';
 import type { AddOptions, UpstreamOptions } from './upstreams.ts';
 
 const ENDPOINTS = {
@@ -42,6 +43,14 @@ export function addRunning(gw: Command, finish: Finish): void {
     .option('--watch', 'show it again every two seconds')
     .action(async (options: StatusOptions) => {
       finish(await (await import('./status.ts')).status(options));
+    });
+  gw.command('upgrade')
+    .description('replace the program of the running gateway by the installed one, without losing a request')
+    .option('-c, --config <file>', 'configuration of the gateway, which names its pid file')
+    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option('--or-reload', 'only reload if the installed version is the one that runs')
+    .action(async (options: UpgradeOptions) => {
+      finish(await (await import('./upgrade.ts')).upgrade(options));
     });
   addFlags(gw.command('flag').description('feature flags of the running gateway'), finish);
   addUpstreams(gw.command('upstream').description('groups of servers of the running gateway'), finish);

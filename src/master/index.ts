@@ -3,7 +3,8 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
-export { commandName, readPidFile } from './process-files.ts';
+export { commandName, pidFileOf, readPidFile, readStatus, type RunningStatus } from './process-files.ts';
+export type { Outcome } from './protocol.ts';
 
 /** Runs the gateway in this process until a signal ends it. Resolves to the exit code. */
 export async function runMaster(source: ConfigSource, events: MasterEvents = {}): Promise<number> {

@@ -1,0 +1,41 @@
+import { formatFaults } from '../../grammar/index.ts';
+import { pidFileOf } from '../../src/master/index.ts';
+import { load } from '../../src/pipeline.ts';
+import { VERSION } from '../../src/version.ts';
+import { sourceOf } from '../options.ts';
+import { askFor, statusOf, tellOutcome } from '../running-gateway.ts';
+import { visible } from '../terminal.ts';
+
+/** Options of `gw upgrade`. */
+export interface UpgradeOptions {
+  readonly config?: string;
+  readonly prefix?: string;
+  readonly orReload?: boolean;
+}
+
+/**
+ * `gw upgrade`: replaces the program of the running gateway by the one that is installed. Exit code 1: the configuration
+ * has a fault, or the running program goes on.
+ */
+export async function upgrade({ config, prefix, orReload }: UpgradeOptions): Promise<number> {
+  const { plan, report } = load(sourceOf({ confFile: config, prefix }));
+  process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
+  if (!plan) return 1;
+  const pidFile = pidFileOf(plan);
+  try {
+    const isSame = (await statusOf(pidFile)).version === VERSION;
+    const kind = orReload && isSame ? 'reload' : 'upgrade';
+    const outcome = await askFor(kind, pidFile);
+    return tellOutcome(outcome, await supervisorText(pidFile));
+  } catch (error) {
+    process.stderr.write(`gw: [error] ${(error as Error).message}\n`);
+    return 1;
+  }
+}
+
+async function supervisorText(pidFile: string): Promise<string> {
+  const { version, supervisor } = await statusOf(pidFile);
+  return supervisor === undefined || supervisor === version
+    ? ''
+    : `; its supervisor is gw/${visible(supervisor)} until the next start`;
+}
