@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { commandName, runMaster, supervise } from '../src/master/index.ts';
 import type { ConfigSource } from '../src/pipeline.ts';
@@ -12,7 +12,9 @@ export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
   const wanted = processModeOf(source);
   if (wanted.daemon && process.env['GW_DAEMON'] === undefined) return detach();
-  const events = { onReady: tellLauncher };
+  if (options.confFile === undefined && !wanted.daemon && existsSync(source.confFile))
+    process.stderr.write(`gw: using the configuration file ${source.confFile}\n`);
+  const events = { onReady: tellStarter };
   return wanted.alone ? runMaster(source, events) : supervise([JSON.stringify(source)], events);
 }
 
@@ -67,9 +69,17 @@ function detach(): Promise<number> {
   });
 }
 
-/** Tells the command that started this one in the background that it may end. */
-function tellLauncher(): void {
-  if (process.env['GW_DAEMON'] === undefined || !process.connected) return;
-  // The launcher may have ended already.
-  process.send?.('ready', undefined, undefined, () => undefined);
+/** Tells who started this command that the gateway serves: the one that is in the foreground, or systemd. */
+function tellStarter(): void {
+  if (process.env['GW_DAEMON'] !== undefined && process.connected) {
+    // The launcher may have ended already.
+    process.send?.('ready', undefined, undefined, () => undefined);
+  }
+  if (process.env['NOTIFY_SOCKET'] === undefined) return;
+  // Node.js has no datagrams over Unix sockets.
+  const notify = spawn('/usr/bin/systemd-notify', ['--ready'], { stdio: 'ignore' });
+  notify.once('error', ({ message }) => {
+    process.stderr.write(`gw: [alert] systemd cannot be told that gw serves: ${message}\n`);
+  });
+  notify.unref();
 }

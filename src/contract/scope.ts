@@ -108,6 +108,8 @@ export interface ResourceScope {
 export interface MasterScope extends ResourceScope {
   /** The account that the process changes to, or has changed to, before it serves; absent if it does not change. */
   readonly account: Account | undefined;
+  /** True while another process still serves that this one replaces: what only one process can open is refused. */
+  readonly isUpgrade: boolean;
   /** Passes cloneable data to every worker of this load, under the module's own key. */
   provide(key: string, value: unknown): void;
   /** Returns the text of the configuration that is being loaded, and its faults. */

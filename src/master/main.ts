@@ -10,7 +10,7 @@ import { KeeperChannel, KeptPrivileges, ownPrivileges, type Privileges } from '.
 import { commandName, nameProcess } from './process-files.ts';
 import { VERSION } from '../version.ts';
 import { servingAccount } from './rights/index.ts';
-import type { ToMaster } from './protocol.ts';
+import { failureCode, type ToMaster } from './protocol.ts';
 import {
   hasSupervisor,
   obeySupervisor,
@@ -79,23 +79,27 @@ export async function runMaster(source: ConfigSource, { onReady }: MasterEvents 
   process.stderr.on('error', () => undefined);
   const fault = supervisorFault();
   if (fault !== undefined) await tellRefusal(fault);
-  const running = fault === undefined ? await begin(source, { onReady }) : undefined;
-  if (!running) return 1;
+  const running = fault === undefined ? await begin(source, { onReady }) : 'refused';
+  if (running === 'refused') return 1;
+  if (running === 'failed') return failureCode();
   await running.stopped;
   running.log.close();
   return 0;
 }
 
-/** Loads and serves the configuration; `undefined` on failure. `stopped` resolves when a signal has ended it. */
+/**
+ * Loads and serves the configuration. `stopped` resolves when a signal has ended it. A refused configuration has faults;
+ * a start that failed may succeed later.
+ */
 async function begin(
   source: ConfigSource,
   { onReady }: MasterEvents,
-): Promise<{ readonly log: ThreadLog; readonly stopped: Promise<void> } | undefined> {
+): Promise<{ readonly log: ThreadLog; readonly stopped: Promise<void> } | 'refused' | 'failed'> {
   const candidate = await firstCandidate(source);
   const { plan } = candidate;
   if (!plan) {
     await tellRefusal(`the configuration has errors: ${firstFault(candidate)}`);
-    return undefined;
+    return 'refused';
   }
   const { core, prefix } = plan.main;
   setEnvironment(core);
@@ -104,7 +108,7 @@ async function begin(
   const log = new ThreadLog(core.errorLogs, { prefix, tid: 0, opener });
   if (typeof account === 'string') {
     await refuse(account, log);
-    return undefined;
+    return 'refused';
   }
   const accepted = { ...candidate, plan };
   const telling = new Telling();
@@ -125,7 +129,7 @@ async function begin(
   const skips = source.compat === 'skip' || core.compat === 'skip';
   if (skips && !log.writesTo('stderr')) logFaults(candidate.faults, log);
   const stopped = untilStopped(master, log);
-  return (await starts(master, accepted, log)) ? { log, stopped } : undefined;
+  return (await starts(master, accepted, log)) ? { log, stopped } : 'failed';
 }
 
 interface PrivilegesNeeds {

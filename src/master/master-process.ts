@@ -27,10 +27,10 @@ const FOR_SUPERVISOR: ReadonlySet<string> = new Set<ToSupervisor['type']>([
   'keep',
   'last',
   'outcome',
-  'refused',
+  'unable',
   'inherit',
   'take',
-  'socket',
+  'copy',
   'handed',
 ]);
 

@@ -26,6 +26,7 @@ import { pidFileOf } from './process-files.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import type { Outcome } from './protocol.ts';
 import { handOver } from './upgrade/hand-over.ts';
+import { isUpgrade } from './upgrade/inheritance.ts';
 import { largestIdOf, Workers } from './workers.ts';
 
 /** The shared memory of the process by name. Content survives reloads as long as name and size stay the same. */
@@ -182,7 +183,7 @@ export class Master {
     if (!graceful) this.#hurry.abort();
     this.#isReplaced ||= isReplaced;
     this.#stopping ??= this.#end(graceful);
-    if (!graceful) void this.#workers.stop(false);
+    if (!graceful) void this.#workers.stop({ graceful: false });
     return this.#stopping;
   }
 
@@ -191,7 +192,7 @@ export class Master {
     if (!this.#isReplaced) this.#workers.announceStop();
     if (graceful && this.#serves && !this.#isReplaced) await this.#leaveTimeToNotice();
     this.#options.privileges.leave({ isReplaced: this.#isReplaced });
-    await this.#workers.stop(graceful);
+    await this.#workers.stop({ graceful, isReplaced: this.#isReplaced });
     // A running start or reload finds no workers and ends.
     await this.#busy;
     await this.#resources?.close();
@@ -308,6 +309,7 @@ export class Master {
           provide: (key: string, value: unknown) => void provided.set(key, value),
           configText,
           account,
+          isUpgrade: isUpgrade() && !this.#serves,
           upstream: (name: string) => serversOfBlock(plan.upstreams, name),
         }),
       );

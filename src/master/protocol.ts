@@ -21,7 +21,7 @@ export interface ServingFacts {
   readonly pidFile: string;
 }
 
-/** A message from the master to the supervisor. */
+/** A message from the master to the supervisor. Its types are none of `ToKeeper`, whose messages come the same way. */
 export type ToSupervisor =
   | ({ readonly type: 'ready' } & ServingFacts)
   | { readonly type: 'alive' }
@@ -32,12 +32,12 @@ export type ToSupervisor =
   /** A reload has ended. The path is that of the configuration that serves now. */
   | ({ readonly type: 'outcome'; readonly pidFile: string } & Outcome)
   /** Why this master does not serve; it ends. */
-  | { readonly type: 'refused'; readonly reason: string }
+  | { readonly type: 'unable'; readonly reason: string }
   /** A new master asks for the sockets of the running one, and then for each of them, any number of times. */
   | { readonly type: 'inherit' }
   | { readonly type: 'take'; readonly index: number }
   /** The running master hands over a socket, which comes with the message, and says when it has sent the last one. */
-  | { readonly type: 'socket'; readonly key: string }
+  | { readonly type: 'copy'; readonly key: string }
   | { readonly type: 'handed'; readonly fault?: string | undefined };
 
 /** A message from the supervisor to the master. */
@@ -52,3 +52,11 @@ export type ToMaster =
   /** A new master serves: this one ends when its requests have ended. */
   | { readonly type: 'replaced' }
   | { readonly type: 'upgrade failed'; readonly reason: string };
+
+/**
+ * Returns the exit code of a start that failed although the configuration has no fault, such as on a port that is taken:
+ * nginx's 1, but EX_TEMPFAIL for systemd, which then tries again (`Type=notify`).
+ */
+export function failureCode(): number {
+  return process.env['NOTIFY_SOCKET'] === undefined ? 1 : 75;
+}

@@ -30,7 +30,7 @@ export function supervisorFault(): string | undefined {
 export function tellRefusal(reason: string): Promise<void> {
   return new Promise((resolve) => {
     if (!hasSupervisor()) return resolve();
-    process.send?.({ type: 'refused', reason } satisfies ToSupervisor, undefined, undefined, () => resolve());
+    process.send?.({ type: 'unable', reason } satisfies ToSupervisor, undefined, undefined, () => resolve());
   });
 }
 

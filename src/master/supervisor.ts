@@ -4,7 +4,7 @@ import { BackOff } from './back-off.ts';
 import type { BoundSocket } from './bound-sockets.ts';
 import { type MasterEnd, MasterProcess } from './master-process.ts';
 import { commandName, nameProcess, removePidFile } from './process-files.ts';
-import { PROTOCOL, type ToSupervisor } from './protocol.ts';
+import { failureCode, PROTOCOL, type ToSupervisor } from './protocol.ts';
 import { Status } from './status.ts';
 import { ProgramPath } from './upgrade/program.ts';
 import { Upgrade } from './upgrade/upgrade.ts';
@@ -84,7 +84,7 @@ class Supervisor {
         await Promise.all([...this.#replaced].map(({ ended }) => ended));
         return code ?? (ENDING.some((ending) => ending === signal) ? 0 : 1);
       }
-      if (code === 0 || !this.#served) return code ?? 1;
+      if (code === 0 || !this.#served) return code ?? failureCode();
       lastEnd = signal ?? `code ${code}`;
       process.stderr.write(
         `gw: [alert] the master process ended unexpectedly (${lastEnd}), starting it again\n`,
@@ -113,7 +113,7 @@ class Supervisor {
     });
   }
 
-  #start(more: NodeJS.ProcessEnv, program = this.#program): MasterProcess {
+  #start(more: NodeJS.ProcessEnv, program = this.#programPath.nowOr(this.#program)): MasterProcess {
     const env = {
       // The C library gives many threads their own memory for reuse. With two arenas, 10,000 locations take 8 % less.
       MALLOC_ARENA_MAX: '2',

@@ -108,9 +108,9 @@ export class Workers implements ThreadEvents {
   }
 
   /** Stops all threads; resolves when the last one has ended. A second call without `graceful` hurries them. */
-  stop(graceful: boolean): Promise<void> {
+  stop(how: { readonly graceful: boolean; readonly isReplaced?: boolean }): Promise<void> {
     this.#stopping = true;
-    for (const thread of this.#threads.values()) thread.tell({ type: 'stop', graceful });
+    for (const thread of this.#threads.values()) thread.tell({ type: 'stop', ...how });
     this.#endWhenEmpty();
     return this.#gone;
   }

@@ -84,7 +84,7 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
     .then(tell)
     .finally(beat);
   port.on('message', (message: ToWorker) => {
-    if (message.type === 'stop') void worker.stop(message.graceful).then(() => leave(0), crash);
+    if (message.type === 'stop') void worker.stop(message).then(() => leave(0), crash);
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
     else last = last.then(() => obey(worker, message, tell)).catch(crash);
   });

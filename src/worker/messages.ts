@@ -48,7 +48,8 @@ export type ToWorker =
   | { readonly type: 'switch' }
   | { readonly type: 'discard' }
   | { readonly type: 'reopen'; readonly logs: HeldLogs }
-  | { readonly type: 'stop'; readonly graceful: boolean }
+  /** `isReplaced`: another process accepts connections, so this one can wait longer for requests on its own. */
+  | { readonly type: 'stop'; readonly graceful: boolean; readonly isReplaced?: boolean }
   /** Its JavaScript was interrupted, so its state is undefined. */
   | { readonly type: 'interrupted' };
 

@@ -107,6 +107,8 @@ function isWildcard({ address }: PortHandler): boolean {
  * Time for clients to send one more request on a kept-alive connection and learn from the response that it is closed.
  */
 const LINGER_MS = 300;
+/** The same after an upgrade, which nobody waits for: also for first requests of slow clients. */
+const LINGER_REPLACED_MS = 3_000;
 const LINGER_TURNS = 10;
 /** Time limit for closing resources when the worker stops. */
 const CLOSE_MS = 2_000;
@@ -227,9 +229,9 @@ export class Worker {
    * Closes all sockets and resources: immediately, or when the last request has finished. An immediate stop overrides a
    * graceful one.
    */
-  stop(graceful: boolean): Promise<void> {
+  stop({ graceful, isReplaced = false }: { graceful: boolean; isReplaced?: boolean }): Promise<void> {
     if (!graceful) this.#hurry.abort();
-    this.#stopped ??= this.#drain();
+    this.#stopped ??= this.#drain(isReplaced ? LINGER_REPLACED_MS : LINGER_MS);
     return this.#stopped;
   }
 
@@ -251,10 +253,10 @@ export class Worker {
    * Stops accepting connections, lets requests finish with responses that close their connections, and then closes the
    * resources.
    */
-  async #drain(): Promise<void> {
+  async #drain(lingerMs: number): Promise<void> {
     this.#ports.drain();
     for (const configuration of this.#alive) configuration.retire();
-    await this.#linger();
+    await this.#linger(lingerMs);
     await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
     await this.cut();
     for (const configuration of this.#alive) void this.#close(configuration);
@@ -265,7 +267,7 @@ export class Worker {
   async #retire(configuration: Configuration, removed: readonly OpenPort[]): Promise<void> {
     for (const port of removed) this.#leaving.add(port);
     configuration.retire();
-    if (removed.length > 0) await this.#linger();
+    if (removed.length > 0) await this.#linger(LINGER_MS);
     await configuration.idle(this.#hurry.signal);
     for (const port of removed) if (this.#leaving.delete(port)) await port.close();
     await this.#close(configuration);
@@ -302,10 +304,10 @@ export class Worker {
    * Waits in several steps, because in a busy thread one timer may fire before data that arrived meanwhile has been
    * read.
    */
-  async #linger(): Promise<void> {
+  async #linger(lingerMs: number): Promise<void> {
     const { signal } = this.#hurry;
     for (let turn = 0; turn < LINGER_TURNS && !signal.aborted; turn += 1) {
-      await delay(LINGER_MS / LINGER_TURNS, undefined, { signal }).catch(() => undefined);
+      await delay(lingerMs / LINGER_TURNS, undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -15,12 +15,12 @@ const unit = Object.fromEntries(
     }),
 ) as Readonly<Record<string, string>>;
 
-test('the unit starts, tests and reloads with one configuration, and stops with the right signal', () => {
-  const ofConfiguration = ['ExecStart', 'ExecStartPre', 'ExecReload'].map(
+test('the unit starts, and reloads or upgrades, with one configuration, and stops with the right signal', () => {
+  const ofConfiguration = ['ExecStart', 'ExecReload'].map(
     (key) => /^\/usr\/bin\/gw .*-c (\S+)/.exec(unit[key] ?? '')?.[1],
   );
   expect(new Set(ofConfiguration)).toEqual(new Set(['/etc/gw/gateway.conf']));
-  expect(unit).toMatchObject({ KillSignal: 'SIGQUIT', Type: 'exec', RestartPreventExitStatus: '1 2' });
+  expect(unit).toMatchObject({ KillSignal: 'SIGQUIT', Type: 'notify', RestartPreventExitStatus: '1 2' });
 });
 
 const HAS_ANALYZE = spawnSync('systemd-analyze', ['--version']).error === undefined;

@@ -37,7 +37,7 @@ export const OTHER_VERSION: Change = [/VERSION = "[^"]*"/, 'VERSION = "0.1.0-nex
 export function installation(t: Owner): Installation {
   const dir = mkdtempSync(join(tmpdir(), 'gw-installed-'));
   chmodSync(dir, 0o755);
-  t.onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
   let builds = 0;
   const install = (...changes: readonly Change[]): void => {

@@ -1,65 +1,71 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Gateway } from '../harness/gateway.ts';
+import type { Owner } from '../harness/owner.ts';
 import { freeLowPort } from '../harness/ports.ts';
-import { perTier } from '../harness/tier.ts';
-import { installation, OTHER_VERSION, upgraded } from './installed.ts';
+import { IS_LONG, perTier } from '../harness/tier.ts';
+import { type Change, installation, OTHER_VERSION, upgraded } from './installed.ts';
 import { Lanes } from './lanes.ts';
 import { masterPid, startSupervised } from './processes.ts';
-import { getOverUnix, IS_ROOT, NOBODY, rightsOf, startAsNobody } from './rights.ts';
+import { childrenOf, getOverUnix, IS_ROOT, NOBODY, rightsOf, startAsNobody } from './rights.ts';
 
 const LIMIT_MS = 600_000;
-const EVENT = '{"type":"t"}';
-const UPLOAD_BYTES = 1_000;
-const HEAD = `POST /events HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${UPLOAD_BYTES}\r\n\r\n`;
 const CONF = `server {
   location / { return 200 ok; }
-  location /events { worker_events_api; worker_events_zone z; worker_events_channel c; }
   location /stream { worker_events_api; worker_events_stream on; worker_events_zone z; worker_events_channel c; }
 }`;
 
-/** Begins an upload that is never silent for long; the result completes it and resolves to the response. */
-async function slowUpload(gw: Gateway): Promise<() => Promise<string>> {
-  const connection = await gw.connect();
-  connection.write(HEAD);
-  let sent = 0;
-  const drip = setInterval(() => {
-    sent += 1;
-    connection.write(' ');
-  }, 250);
-  return () => {
-    clearInterval(drip);
-    connection.write(EVENT.padStart(UPLOAD_BYTES - sent));
-    return connection.until(/\}$/);
+/** An upstream that responds when the test says so. */
+async function slowUpstream(t: Owner): Promise<{ port: number; asked: () => Promise<() => void> }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(async () => void server.close());
+  const asked = async (): Promise<() => void> => {
+    const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
+    return () => void response.end('at last');
   };
+  return { port: (server.address() as AddressInfo).port, asked };
 }
 
-for (const engine of ['auto', 'node'] as const) {
+for (const { engine, rounds } of [
+  { engine: 'auto', rounds: perTier({ short: 3, long: 10 }) },
+  { engine: 'node', rounds: perTier({ short: 1, long: 10 }) },
+] as const) {
   test(
     `upgrades in a row lose no request, whoever sends it (http_engine ${engine})`,
     { timeout: LIMIT_MS },
     async (t) => {
       const { program, install } = installation(t);
-      const gw = await startSupervised(t, CONF, {
+      const upstream = await slowUpstream(t);
+      const slow = `server { location /slow { proxy_pass http://127.0.0.1:${upstream.port}; }`;
+      const gw = await startSupervised(t, CONF.replace('server {', slow), {
         program,
         workers: 2,
         main: `http_engine ${engine}; worker_shutdown_timeout 60s;`,
       });
       const lanes = new Lanes({ port: gw.port, fresh: 8, kept: 8 });
-      for (let round = 0; round < perTier({ short: 3, long: 50 }); round += 1) {
-        const upload = await slowUpload(gw);
+      for (let round = 0; round < rounds; round += 1) {
         const stream = await gw.connect();
         stream.write('GET /stream HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n');
         await stream.until(/200 OK[^]*\r\n\r\n/);
-        const before = masterPid(gw);
+        const running = masterPid(gw);
         if (round === 0) install(OTHER_VERSION);
-        expect(await upgraded(gw)).toMatchObject({ isDone: true });
-        expect(masterPid(gw)).not.toBe(before);
+        const from = gw.errorLog().length;
+        const done = upgraded(gw);
+        await gw.waitForLog(/a new program starts/, from);
+        const [response, respond] = [gw.fetch('/slow'), await upstream.asked()];
+        expect(await done).toMatchObject({ isDone: true });
+        await gw.waitForLog(/gracefully shutting down/, from);
+        respond();
+        expect(await response).toMatchObject({ status: 200, body: 'at last' });
+        expect(masterPid(gw)).not.toBe(running);
         await lanes.responses(100);
-        // The stream ends with its last chunk, the upload is served by the program that it began with.
+        // A stream that was cut would lack its last chunk.
         expect(await stream.closed).toMatch(/\r\n0\r\n\r\n$/);
-        expect(await upload()).toContain('"published"');
-        await gw.waitForLog(new RegExp(`\\] ${before}#0: exit$`, 'm'));
+        await gw.waitForLog(new RegExp(`\\] ${running}#0: exit$`, 'm'));
       }
       const { failures } = await lanes.stop();
       expect(failures).toEqual([]);
@@ -67,3 +73,124 @@ for (const engine of ['auto', 'node'] as const) {
     },
   );
 }
+
+const BEFORE_WORKERS = /await this\.#workers\.start\(/;
+const before = (act: string): Change => [BEFORE_WORKERS, `${act}; $&`];
+
+/** Programs and files with which a gateway cannot be upgraded, and the reason that is told. */
+const refused: readonly {
+  readonly it: string;
+  readonly change?: Change;
+  readonly http?: string;
+  readonly says: RegExp;
+  readonly isLong?: true;
+}[] = [
+  {
+    it: 'ends at once',
+    change: [/async function runMaster\(source.*\{\n/, '$& process.exit(3);'],
+    says: /the new program ended before it served \(code 3\)/,
+  },
+  {
+    it: 'is killed when it has the sockets',
+    change: before('process.kill(process.pid, "SIGKILL"); await new Promise(() => {})'),
+    says: /the new program ended before it served \(SIGKILL\)/,
+  },
+  {
+    it: 'needs a newer supervisor',
+    change: [/PROTOCOL = 1\b/, 'PROTOCOL = 2'],
+    says: /needs another supervisor than the one that runs .*: restart needed/,
+  },
+  {
+    it: 'finds a faulty file',
+    http: 'nonsense;',
+    says: /unknown directive "nonsense" in .*gw\.conf:\d+:\d+/,
+  },
+  {
+    it: 'never serves',
+    change: before('await new Promise(() => setInterval(() => {}, 1000))'),
+    says: /the new program does not serve within 10 s/,
+    isLong: true,
+  },
+];
+
+test('the running program goes on if the new one does not serve', { timeout: LIMIT_MS }, async (t) => {
+  const { program, install } = installation(t);
+  const gw = await startSupervised(t, CONF, { program, workers: 2 });
+  const lanes = new Lanes({ port: gw.port, fresh: 2, kept: 2 });
+  const running = masterPid(gw);
+  for (const { change, http, says } of refused.filter(({ isLong }) => !isLong || IS_LONG)) {
+    install(...(change ? [change] : []));
+    gw.write(http ?? CONF);
+    expect(await upgraded(gw)).toMatchObject({ isDone: false, text: expect.stringMatching(says) });
+    await gw.waitForLog(new RegExp(`${running}#0: upgrade failed, .*${says.source}`));
+    await lanes.responses(10);
+    expect(childrenOf(gw.pid)).toEqual([String(running)]);
+  }
+  // It still takes signals, and the next program.
+  expect(await gw.reload(CONF)).toBe('done');
+  install();
+  expect(await upgraded(gw)).toMatchObject({ isDone: true });
+  await lanes.responses(20);
+  expect((await lanes.stop()).failures).toEqual([]);
+});
+
+test(
+  'the new program serves if the running one is killed meanwhile, and is started again if it is killed later',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program, install } = installation(t);
+    const gw = await startSupervised(t, CONF, { program, workers: 2, expectAlerts: true });
+    install(before(`try { process.kill(${masterPid(gw)}, "SIGKILL") } catch {}`));
+    expect(await upgraded(gw)).toMatchObject({ isDone: true });
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+    install();
+    const from = gw.errorLog().length;
+    process.kill(masterPid(gw), 'SIGKILL');
+    await gw.waitForLog(/start worker processes/, from);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);
+
+test(
+  'a reload that is asked for during an upgrade is done by the program that serves afterwards',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program } = installation(t);
+    const gw = await startSupervised(t, CONF, { program });
+    const from = gw.errorLog().length;
+    const done = upgraded(gw);
+    await gw.waitForLog(/a new program starts/, from);
+    gw.write('server { return 200 reloaded; }');
+    gw.signal('SIGHUP');
+    expect(await done).toMatchObject({ isDone: true });
+    await gw.waitForLog(/reload done/, from);
+    await gw.expect('GET /', { status: 200, body: 'reloaded' });
+  },
+);
+
+test.runIf(IS_ROOT)(
+  'a gateway that root started hands over low ports and Unix sockets of both engines, and stays without rights',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program, install } = installation(t);
+    const [low, node] = [await freeLowPort(), await freeLowPort()];
+    const conf = (dir: string): string => `server {
+      listen 127.0.0.1:${low}; listen 127.0.0.1:${node} engine=node;
+      listen unix:${dir}/a.sock; listen unix:${dir}/b.sock engine=node; return 200 ok; }`;
+    const gw = await startAsNobody(t, conf, { program, port: low, workers: 2 });
+    const lanes = [low, node].map((port) => new Lanes({ port, fresh: 2, kept: 2 }));
+    for (let round = 0; round < 2; round += 1) {
+      install();
+      const running = masterPid(gw);
+      expect(await upgraded(gw)).toMatchObject({ isDone: true });
+      await gw.waitForLog(new RegExp(`\\] ${running}#0: exit$`, 'm'));
+      for (const lane of lanes) await lane.responses(10);
+      for (const name of ['a.sock', 'b.sock']) expect(await getOverUnix(join(gw.dir, name))).toBe(200);
+      expect(rightsOf(masterPid(gw))).toEqual([NOBODY.rights]);
+    }
+    expect(await gw.reload(conf(gw.dir))).toBe('done');
+    for (const lane of lanes) expect((await lane.stop()).failures).toEqual([]);
+    await gw.stop();
+    expect(readdirSync(gw.dir).filter((name) => /sock|pid/.test(name))).toEqual([]);
+  },
+);

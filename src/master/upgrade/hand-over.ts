@@ -21,7 +21,7 @@ export async function handOver(ports: readonly PortPlan[]): Promise<void> {
     const found = listeningSockets(addresses);
     const copies = await copiesOf(found.map(({ fd }) => fd));
     for (const [index, copy] of copies.entries()) {
-      await tell({ type: 'socket', key: found[index]?.key as string }, copy);
+      await tell({ type: 'copy', key: found[index]?.key as string }, copy);
       copy.close();
     }
   } catch (error) {

@@ -13,6 +13,15 @@ export class ProgramPath {
     this.#fromCommand = relative(dirname(realpathSync(command)), program);
   }
 
+  /** Returns the path of the last program, or of the one that is there now if the last one was removed. */
+  nowOr(last: string): string {
+    try {
+      return existsSync(last) ? last : this.now();
+    } catch {
+      return last;
+    }
+  }
+
   /** Returns the path of the program. Throws if there is none now. */
   now(): string {
     const program = join(dirname(realpathSync(this.#command)), this.#fromCommand);

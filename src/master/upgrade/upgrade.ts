@@ -70,7 +70,7 @@ export class Upgrade {
     switch (message.type) {
       case 'ready':
         return this.#settle(undefined);
-      case 'refused':
+      case 'unable':
         return this.#settle(String(message.reason));
       case 'inherit':
         void this.running.ended.then(() => {
@@ -85,7 +85,7 @@ export class Upgrade {
   }
 
   #hearRunning(message: ToSupervisor, socket: BoundSocket | undefined): void {
-    if (message.type === 'socket' && socket) {
+    if (message.type === 'copy' && socket) {
       if (this.#sockets.length < MOST_SOCKETS) this.#sockets.push({ key: String(message.key), socket });
       else socket.close();
     } else if (message.type === 'handed') {

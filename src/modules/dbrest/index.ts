@@ -109,6 +109,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
       ),
     );
     if (dirs.size === 0) return;
+    if (master.isUpgrade) throw new Error('an embedded database ends with its program: restart needed');
     const { runEmbeddedInit, startEmbeddedPostgres } = await import('./embedded/index.ts');
     for (const [dir, initFile] of dirs) {
       const starting = master.share(

@@ -183,6 +183,8 @@ export const kv = moduleFor<KvConfig>()({
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
   prepare(configs, master) {
+    if (master.isUpgrade && configs.some(({ pass }) => pass?.kind === 'embedded'))
+      throw new Error('an embedded store belongs to one program at a time: restart needed');
     if (!configs.some(mayCache)) return;
     const share = <T>(key: string, open: () => T): void =>
       master.provide(
