@@ -144,15 +144,10 @@ class Supervisor {
   #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
     this.#upgrade?.hear(master, message, socket);
     if (master !== this.#master) return;
-    switch (message.type) {
-      case 'ready':
-        return this.#serves(master);
-      case 'last':
-        return master.tell({ type: 'last', candidate: this.#lastGood });
-      case 'outcome':
-        return this.#status.ended(message, master.keeper.pidFile ?? message.pidFile);
-      default:
-    }
+    if (message.type === 'ready') this.#serves(master);
+    else if (message.type === 'last') master.tell({ type: 'last', candidate: this.#lastGood });
+    else if (message.type === 'outcome')
+      this.#status.ended(message, master.keeper.pidFile ?? message.pidFile);
   }
 
   #serves(master: MasterProcess): void {

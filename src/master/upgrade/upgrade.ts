@@ -67,20 +67,16 @@ export class Upgrade {
   }
 
   #hearNext(message: ToSupervisor): void {
-    switch (message.type) {
-      case 'ready':
-        return this.#settle(undefined);
-      case 'unable':
-        return this.#settle(String(message.reason));
-      case 'inherit':
-        void this.running.ended.then(() => {
-          if (!this.#isHandedOver)
-            this.#settle('the running program ended before it handed over its sockets');
-        });
-        return this.running.tell({ type: 'hand over' });
-      case 'take':
-        return this.next.tell({ type: 'taken', index: message.index }, this.#sockets[message.index]?.socket);
-      default:
+    if (message.type === 'ready') this.#settle(undefined);
+    else if (message.type === 'unable') this.#settle(String(message.reason));
+    else if (message.type === 'take') {
+      const { index } = message;
+      this.next.tell({ type: 'taken', index }, this.#sockets[index]?.socket);
+    } else if (message.type === 'inherit') {
+      void this.running.ended.then(() => {
+        if (!this.#isHandedOver) this.#settle('the running program ended before it handed over its sockets');
+      });
+      this.running.tell({ type: 'hand over' });
     }
   }
 
