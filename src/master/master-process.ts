@@ -35,7 +35,7 @@ const FOR_SUPERVISOR: ReadonlySet<string> = new Set<ToSupervisor['type']>([
 ]);
 
 /** How to start a master. */
-export interface MasterCommand {
+interface MasterCommand {
   /** Path of its program. */
   readonly program: string;
   /** The source of the configuration as JSON. */
@@ -44,7 +44,7 @@ export interface MasterCommand {
 }
 
 /** Events of a master for the supervisor. */
-export interface MasterEvents {
+interface MasterEvents {
   heard(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void;
   failed(message: string): void;
 }
@@ -73,7 +73,7 @@ export class MasterProcess {
     const ownTime = new OwnTime(pid, pid);
     this.#child.on('message', (message: ToSupervisor | ToKeeper | null, socket?: SendHandle) => {
       silentMs = 0;
-      if (message !== null) this.#hear(message, socket as unknown as BoundSocket | undefined, events);
+      if (message !== null) this.#hear(message, socket as (SendHandle & BoundSocket) | undefined, events);
     });
     const watch = setInterval(() => {
       silentMs += ownTime.of(1_000);

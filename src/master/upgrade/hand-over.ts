@@ -69,7 +69,7 @@ async function received(
   const copies = new Promise<readonly BoundSocket[]>((resolve) => {
     const sockets: BoundSocket[] = [];
     sender.on('message', ({ index }: { index: number }, socket: SendHandle) => {
-      sockets[index] = socket as unknown as BoundSocket;
+      sockets[index] = socket as SendHandle & BoundSocket;
       if (Object.keys(sockets).length === count) resolve(sockets);
     });
   });

@@ -1,5 +1,4 @@
 import { closeSync } from 'node:fs';
-import type { SendHandle } from 'node:child_process';
 import type { ListenAddress } from '../../contract/index.ts';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { listensAt } from '../../system/index.ts';
@@ -103,9 +102,8 @@ function answerTo<T extends ToMaster['type']>(question: ToSupervisor, type: T): 
       () => finish(() => reject(new Error('the supervisor does not answer'))),
       ANSWER_MS,
     );
-    const hear = (message: ToMaster, socket?: SendHandle): void => {
-      if (message.type !== type) return;
-      finish(() => resolve({ message, socket } as unknown as Answer<T>));
+    const hear = (message: ToMaster, socket?: Copy): void => {
+      if (isOf(message, type)) finish(() => resolve({ message, socket }));
     };
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
@@ -115,4 +113,11 @@ function answerTo<T extends ToMaster['type']>(question: ToSupervisor, type: T): 
     process.on('message', hear);
     process.send?.(question, undefined, undefined, () => undefined);
   });
+}
+
+function isOf<T extends ToMaster['type']>(
+  message: ToMaster,
+  type: T,
+): message is Extract<ToMaster, { type: T }> {
+  return message.type === type;
 }

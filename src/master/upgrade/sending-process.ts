@@ -14,5 +14,5 @@ for (const signal of ['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGU
 process.on('disconnect', () => process.exit());
 for (let index = 0; index < Number(process.argv[2]); index += 1) {
   const socket = wrapSocket(FIRST_DESCRIPTOR + index);
-  process.send?.({ index }, socket as unknown as SendHandle);
+  process.send?.({ index }, socket as BoundSocket & SendHandle);
 }
