@@ -1,5 +1,5 @@
 import type { SendHandle } from 'node:child_process';
-import { wrapSocket } from '../bound-sockets.ts';
+import { type BoundSocket, wrapSocket } from '../bound-sockets.ts';
 import { nameProcess } from '../process-files.ts';
 
 // Sends the sockets that it has inherited to its process, one by one, and ends.
