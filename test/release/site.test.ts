@@ -169,6 +169,9 @@ test('the colours follow the system until others are chosen, which persist', asy
   const page = await open(t, 'index.html', { colorScheme: 'dark' });
   const ground = 'getComputedStyle(document.body).backgroundColor';
   expect(await inPage(page, ground)).toBe('rgb(12, 17, 17)');
+  await page.emulateMedia({ media: 'print' });
+  expect(await inPage(page, ground)).toBe('rgb(255, 255, 255)');
+  await page.emulateMedia({ media: 'screen' });
   await page.getByRole('button', { name: 'Colours' }).click();
   expect(await inPage(page, ground)).toBe('rgb(255, 255, 255)');
   await page.reload();
