@@ -28,23 +28,6 @@ export async function stageLinuxProgram(release, directory, { arch, kind, place 
   return (await fetchNode(release, arch)).license;
 }
 
-/**
- * Makes a file for x64 and one for arm64, and returns both. A snapshot does without an architecture whose binaries the
- * registry does not have, and says so; a release fails.
- */
-export async function forEachArch(release, make) {
-  const files = [];
-  for (const arch of ['x64', 'arm64']) {
-    try {
-      files.push(await make(arch));
-    } catch (error) {
-      if (error.code !== 'NO_BINARY' || !release.version.includes('+g')) throw error;
-      console.error(`left out: ${error.message}`);
-    }
-  }
-  return files;
-}
-
 /** Changes how `gw -V` calls the installation. */
 export function setKind(directory, kind) {
   const file = join(directory, 'dist/release.json');
