@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { locate } from './manifest.mjs';
 
+const inOrder = (one, other) => (one < other ? -1 : 1);
+
 /**
  * Returns the bill of materials (CycloneDX 1.5): the packages whose code is in `dist`, and those that are installed
  * beside it on some platform. `bundled` are paths of the lock file, `installed` is npm-shrinkwrap.json, and `components`
@@ -9,10 +11,10 @@ import { locate } from './manifest.mjs';
 export function billOfMaterials({ manifest, lock, bundled, installed, commit, epoch, components = [] }) {
   const { packages } = lock;
   const own = Object.keys(installed.packages).filter((path) => path !== '');
-  const paths = [...new Set([...bundled, ...own])].sort();
+  const paths = [...new Set([...bundled, ...own])].sort(inOrder);
   const isBundled = new Set(bundled);
   const root = purl(manifest.name, manifest.version);
-  const refs = (list) => [...new Set(list.map((path) => refOf(path, packages[path])))].sort();
+  const refs = (list) => [...new Set(list.map((path) => refOf(path, packages[path])))].sort(inOrder);
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
     bomFormat: 'CycloneDX',

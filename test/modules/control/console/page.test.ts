@@ -55,6 +55,19 @@ test('a flag that is switched in the page changes the gateway', async (t) => {
   }
 });
 
+test('a flag that a variable depends on is shown before anybody has set it, and can be switched on', async (t) => {
+  await browser.gw.fetch('/runtime/flag/set?name=greeting&enabled=true&ttl_s=0');
+  const page = await browser.look(t, 'flags');
+  await page.getByRole('button', { name: 'Remove greeting' }).click();
+  const row = page.getByRole('row', { name: 'greeting' });
+  await expectShown(row.getByText('not set yet'));
+  await expectGone(page.getByRole('button', { name: 'Remove greeting' }));
+  expect((await browser.gw.fetch('/greeting')).body).toBe('0');
+  await row.getByRole('switch').click();
+  await expectShown(row.getByText('never'));
+  expect((await browser.gw.fetch('/greeting')).body).toBe('1');
+});
+
 test('a flag is added, rolled out and removed in the page', async (t) => {
   const page = await browser.look(t, 'flags');
   await page.getByRole('textbox', { name: 'Name of the flag' }).fill('new_one');

@@ -44,22 +44,40 @@ function flagForm(set: (flag: FlagState) => Promise<boolean>): HTMLElement {
   );
 }
 
+/** A flag of the table. One that a variable depends on is shown before anybody has set it. */
+interface ShownFlag {
+  readonly state: FlagState;
+  readonly isSet: boolean;
+}
+
+/** Returns the flags that are set, followed by those that variables depend on and nobody has set: they are off. */
+function shownFlags({ flags, variables }: FlagPage): readonly ShownFlag[] {
+  const known = new Set(flags.map(({ name }) => name));
+  const unset = new Set(variables.map(({ flag }) => flag).filter((name) => !known.has(name)));
+  const states = [...unset].map((name) => ({ name, enabled: false, rolloutPct: 100, ttlS: 0 }));
+  return [
+    ...flags.map((state) => ({ state, isSet: true })),
+    ...states.map((state) => ({ state, isSet: false })),
+  ];
+}
+
 /** A flag with its switch and its rollout. */
-class FlagRow implements Row<FlagState> {
+class FlagRow implements Row<ShownFlag> {
   readonly element: HTMLElement;
   readonly #switch: HTMLElement;
   readonly #range: HTMLInputElement;
   readonly #share = h('output');
   readonly #expires = h('td', { class: 'quiet' });
+  readonly #remove: HTMLElement;
   readonly #change: (change: FlagChange) => void;
   #state: FlagState;
 
   constructor(
-    flag: FlagState,
+    { state }: ShownFlag,
     { variable, change }: { variable: string | undefined; change: (change: FlagChange) => void },
   ) {
-    const { name } = flag;
-    this.#state = flag;
+    const { name } = state;
+    this.#state = state;
     this.#change = change;
     this.#switch = h('button', {
       type: 'button',
@@ -76,6 +94,7 @@ class FlagRow implements Row<FlagState> {
       oninput: () => setText(this.#share, `${this.#range.value} %`),
       onchange: () => this.#set({ rolloutPct: Number(this.#range.value) }),
     });
+    this.#remove = plainButton('Remove', () => change({ unset: name }), `Remove ${name}`);
     const note = variable !== undefined && h('small', {}, `decides $${variable}`);
     this.element = h(
       'tr',
@@ -84,20 +103,18 @@ class FlagRow implements Row<FlagState> {
       h('td', {}, this.#switch),
       h('td', { class: 'rollout' }, h('span', {}, this.#range, this.#share)),
       this.#expires,
-      h(
-        'td',
-        { class: 'end' },
-        plainButton('Remove', () => change({ unset: name }), `Remove ${name}`),
-      ),
+      h('td', { class: 'end' }, this.#remove),
     );
   }
 
-  update(flag: FlagState): void {
-    this.#state = flag;
-    this.#switch.setAttribute('aria-checked', String(flag.enabled));
-    if (document.activeElement !== this.#range) this.#range.value = String(flag.rolloutPct);
-    setText(this.#share, `${flag.rolloutPct} %`);
-    setText(this.#expires, flag.ttlS === 0 ? 'never' : `in ${span(flag.ttlS)}`);
+  update({ state, isSet }: ShownFlag): void {
+    const { enabled, rolloutPct, ttlS } = state;
+    this.#state = state;
+    this.#switch.setAttribute('aria-checked', String(enabled));
+    if (document.activeElement !== this.#range) this.#range.value = String(rolloutPct);
+    setText(this.#share, `${rolloutPct} %`);
+    setText(this.#expires, isSet ? (ttlS === 0 ? 'never' : `in ${span(ttlS)}`) : 'not set yet');
+    this.#remove.hidden = !isSet;
   }
 
   #set(changed: Partial<FlagState>): void {
@@ -122,12 +139,12 @@ class FlagTable {
   readonly #body = h('tbody');
   readonly #none = empty('No flags yet', 'A flag that nobody has set counts as off.');
   readonly #form = flagForm((flag) => this.#change({ set: flag }));
-  readonly #rows = new Rows<FlagState>(
+  readonly #rows = new Rows<ShownFlag>(
     this.#body,
-    ({ name }) => name,
+    ({ state }) => state.name,
     (flag) =>
       new FlagRow(flag, {
-        variable: this.#variables.get(flag.name),
+        variable: this.#variables.get(flag.state.name),
         change: (change) => void this.#change(change),
       }),
   );
@@ -157,15 +174,17 @@ class FlagTable {
     }
   }
 
-  #show({ dictionaries, flags, variables }: FlagPage): void {
+  #show(page: FlagPage): void {
+    const { dictionaries, variables } = page;
     if (dictionaries.length === 0) {
       const text = 'Declare one in the http block: shared_dict_zone zone=feature_flags:1m;';
       return show(this.#card, empty('No dictionary for flags', text));
     }
     this.#variables = new Map(variables.map(({ flag, variable }) => [flag, variable]));
-    this.#rows.update(flags);
-    this.#table.hidden = flags.length === 0;
-    this.#none.hidden = flags.length > 0;
+    const shown = shownFlags(page);
+    this.#rows.update(shown);
+    this.#table.hidden = shown.length === 0;
+    this.#none.hidden = shown.length > 0;
     this.#tell(undefined);
   }
 
