@@ -54,7 +54,7 @@ const completed: readonly { line: string; words: readonly string[] | RegExp }[] 
   { line: 'gw jwt ', words: ['sign', 'verify', 'inspect', 'help'] },
   { line: 'gw jwt sign --se', words: ['--secret', '--secret-file'] },
   { line: 'gw jwt --', words: ['--help'] },
-  { line: 'gw -c x.conf -', words: /^-\? -h -v -V -t -T --tree .*-s -p -e -c -g$/ },
+  { line: 'gw -c x.conf -', words: /^-\? -h -v -V -t -T --tree .*-s --wait -p -e -c -g$/ },
   { line: 'gw -s re', words: ['reopen', 'reload'] },
   { line: 'gw hash-password --scheme sha', words: ['sha512', 'sha256', 'sha'] },
   { line: 'gw hash-password -s b', words: ['bcrypt'] },

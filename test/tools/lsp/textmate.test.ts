@@ -160,19 +160,30 @@ test('the extension starts the language server that its settings name', async ()
     constructor(...words: readonly unknown[]) {
       started.push(...words);
     }
-    start(): string {
-      return 'started';
+    async start(): Promise<void> {
+      started.push('started');
     }
   }
   const settings: Readonly<Record<string, string>> = { command: '/opt/gw', main: 'nginx.conf', prefix: '' };
   const modules: Readonly<Record<string, object>> = {
-    vscode: { workspace: { getConfiguration: () => ({ get: (name: string) => settings[name] }) } },
+    'node:child_process': {
+      execFile: (...[, , , done]: readonly [string, object, object, (...said: readonly unknown[]) => void]) =>
+        done(null, '', 'gw version: gw/1.0.0'),
+    },
+    vscode: {
+      commands: { registerCommand: () => undefined },
+      workspace: {
+        getConfiguration: () => ({ get: (name: string) => settings[name] }),
+        onDidChangeConfiguration: () => undefined,
+      },
+    },
     'vscode-languageclient/node': { LanguageClient },
   };
-  const extension: { activate?: () => unknown } = {};
+  const extension: { activate?: (context: { readonly subscriptions: unknown[] }) => Promise<void> } = {};
   const text = readFileSync(join(EXTENSION, 'extension.cjs'), 'utf8');
   compileFunction(text, ['require', 'exports'])((name: string) => modules[name], extension);
-  expect(extension.activate?.()).toBe('started');
+  await extension.activate?.({ subscriptions: [] });
   expect(started[2]).toEqual({ command: '/opt/gw', args: ['lsp'] });
   expect(started[3]).toMatchObject({ initializationOptions: { main: 'nginx.conf', prefix: '' } });
+  expect(started[4]).toBe('started');
 });
