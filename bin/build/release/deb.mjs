@@ -44,7 +44,7 @@ async function stageTree(release, root, architecture) {
   const deploy = join(release.source, 'conf/deploy');
   link(root, 'usr/bin/gw', '../lib/gw/dist/bin/gw.js');
   copy(join(deploy, 'gw.service'), root, 'usr/lib/systemd/system/gw.service');
-  copy(join(deploy, 'debian/unit.conf'), root, 'usr/lib/systemd/system/gw.service.d/debian.conf');
+  copy(join(deploy, 'debian/unit.ini'), root, 'usr/lib/systemd/system/gw.service.d/debian.conf');
   copy(join(deploy, 'gw.logrotate'), root, 'etc/logrotate.d/gw');
   copy(join(deploy, 'debian/gateway.conf'), root, 'etc/gw/gateway.conf');
   for (const name of INCLUDED) link(root, `etc/gw/${name}`, `/${PROGRAM}/conf/${name}`);
