@@ -1,6 +1,6 @@
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
 import { dump, tree } from '../src/tools/lookups.ts';
-import { accountFault, pidFileOf, readPidFile } from '../src/master/index.ts';
+import { accountFault, pidFileOf, readTrustedPid } from '../src/master/index.ts';
 import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
 import { askFor, sendTo, tellOutcome } from './running-gateway.ts';
@@ -75,7 +75,7 @@ export async function sendSignal(options: Options): Promise<number> {
   const pidFile = pidFileOf(plan);
   try {
     if (options.wait === true) return tellOutcome(await askFor('reload', pidFile));
-    sendTo(readPidFile(pidFile), NAMES[options.signal as Signal]);
+    sendTo(readTrustedPid(pidFile), NAMES[options.signal as Signal]);
     return 0;
   } catch (error) {
     process.stderr.write(`gw: [error] ${(error as Error).message}\n`);

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Outcome, readPidFile, readStatus, type RunningStatus } from '../src/master/index.ts';
+import {
+  type Outcome,
+  readPidFile,
+  readStatus,
+  readTrustedPid,
+  type RunningStatus,
+} from '../src/master/index.ts';
 import { isAlive } from '../src/system/index.ts';
 import { visible } from './terminal.ts';
 
@@ -35,7 +41,8 @@ export async function statusOf(pidFile: string): Promise<RunningStatus> {
 
 /** Asks the running gateway for a reload or an upgrade; resolves to how it went. Throws if it cannot be asked. */
 export async function askFor(kind: Outcome['kind'], pidFile: string): Promise<Outcome> {
-  const { pid } = await statusOf(pidFile);
+  const pid = readTrustedPid(pidFile);
+  await statusOf(pidFile);
   // An earlier reload that has not ended may not have read the files as they are now.
   const sent = process.hrtime.bigint();
   sendTo(pid, SIGNALS[kind]);

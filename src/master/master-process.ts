@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { BoundSocket } from './bound-sockets.ts';
 import { Keeper, type Left } from './keeper/index.ts';
 import { OwnTime } from './own-time.ts';
-import type { ServingFacts, ToMaster, ToSupervisor } from './protocol.ts';
+import { isVersion, type ServingFacts, type ToMaster, type ToSupervisor } from './protocol.ts';
 import type { ToKeeper } from './rights/index.ts';
 
 /**
@@ -124,8 +124,10 @@ export class MasterProcess {
   #hear(message: ToSupervisor | ToKeeper, socket: BoundSocket | undefined, events: MasterEvents): void {
     if (!isForSupervisor(message)) return this.keeper.receive(message);
     if (message.type === 'ready') {
+      // A master serves once. The process may be in the hands of an attacker.
+      if (this.#facts || !isVersion(message.version)) return;
       this.#isReady = true;
-      this.#facts = { version: String(message.version), pidFile: String(message.pidFile) };
+      this.#facts = { version: message.version, pidFile: String(message.pidFile) };
     }
     if (message.type === 'keep') this.#candidate = message.candidate;
     else if (message.type !== 'alive') events.heard(this, message, socket);

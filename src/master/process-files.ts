@@ -12,10 +12,13 @@ import {
 import { basename, resolve } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
-import type { Outcome } from './protocol.ts';
+import { isVersion, type Outcome } from './protocol.ts';
 import { openAsRoot, removeAsRoot, systemFailure } from '../system/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+
+/** Maximum size of a pid or status file. */
+const MOST_BYTES = 65_536;
 
 /** Returns the absolute path of the pid file. */
 export function pidFileOf({ main }: GatewayPlan): string {
@@ -82,11 +85,47 @@ export function readPidFile(path: string): number {
   return pid;
 }
 
-/** Reads a file if it is a regular one: a pipe could block the process. */
+/**
+ * Returns the process id in the pid file, for a command that sends a signal. As root, throws if the file belongs to an
+ * account that could not send the signal itself.
+ */
+export function readTrustedPid(path: string): number {
+  const pid = readPidFile(path);
+  const { text, owner } = readFile(path);
+  if (text.trim() !== String(pid)) throw new Error(`"${path}" changes`);
+  if (!mayName(owner, pid))
+    throw new Error(
+      `no signal is sent: "${path}" belongs neither to root nor to the account of process ${pid}`,
+    );
+  return pid;
+}
+
+/** Tells whether root believes a file of this owner about a process. */
+function mayName(owner: number, pid: number): boolean {
+  return process.getuid?.() !== 0 || owner === 0 || owner === accountOf(pid);
+}
+
+/** Returns the effective user id of a process. The owner of its directory in `/proc` is not always that. */
+function accountOf(pid: number): number | undefined {
+  try {
+    const id = /^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    return id === undefined ? undefined : Number(id);
+  } catch {
+    return undefined;
+  }
+}
+
 function readWhole(path: string): string {
+  return readFile(path).text;
+}
+
+/** Reads a file if it is a regular one of usual size: a pipe could block the process. */
+function readFile(path: string): { readonly text: string; readonly owner: number } {
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
-    return fstatSync(descriptor).isFile() ? readFileSync(descriptor, 'utf8') : '';
+    const found = fstatSync(descriptor);
+    const isRead = found.isFile() && found.size <= MOST_BYTES;
+    return { text: isRead ? readFileSync(descriptor, 'utf8') : '', owner: found.uid };
   } finally {
     closeSync(descriptor);
   }
@@ -135,11 +174,25 @@ export function writeStatus(pidFile: string, status: RunningStatus): void {
 /** Reads the status file; `undefined` if it is missing, incomplete or that of another process. */
 export function readStatus(pidFile: string): RunningStatus | undefined {
   try {
-    const status = JSON.parse(readWhole(statusFileOf(pidFile))) as RunningStatus;
-    return status.pid === readPidFile(pidFile) ? status : undefined;
+    const { text, owner } = readFile(statusFileOf(pidFile));
+    const status = JSON.parse(text) as RunningStatus;
+    const isBelieved = status.pid === readPidFile(pidFile) && mayName(owner, status.pid);
+    return isBelieved && isWellFormed(status) ? status : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The file may be that of an attacker. */
+function isWellFormed({ version, supervisor, reload, upgrade }: RunningStatus): boolean {
+  const isOutcome = (outcome: Outcome | undefined): boolean =>
+    outcome === undefined ||
+    (/^\d{1,20}$/.test(outcome.began) &&
+      typeof outcome.text === 'string' &&
+      typeof outcome.isDone === 'boolean' &&
+      (outcome.kind === 'reload' || outcome.kind === 'upgrade'));
+  const areVersions = isVersion(version) && (supervisor === undefined || isVersion(supervisor));
+  return areVersions && isOutcome(reload) && isOutcome(upgrade);
 }
 
 /** Removes the files of Unix sockets that this process has listened on, as nginx does. */

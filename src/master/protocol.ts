@@ -21,6 +21,11 @@ export interface ServingFacts {
   readonly pidFile: string;
 }
 
+/** Tells whether a value that another process has sent is a version. */
+export function isVersion(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.+-]{1,64}$/.test(value);
+}
+
 /** A message from the master to the supervisor. Its types are none of `ToKeeper`, whose messages come the same way. */
 export type ToSupervisor =
   | ({ readonly type: 'ready' } & ServingFacts)

@@ -11,6 +11,8 @@ import { Upgrade } from './upgrade/upgrade.ts';
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
 const OTHERS = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
+/** Longest text of another process that is printed. */
+const MOST_TEXT = 2_000;
 const RESTART = { firstMs: 200, maxMs: 5_000, steadyMs: 60_000 };
 
 /** Options of `supervise`. */
@@ -138,7 +140,7 @@ class Supervisor {
   }
 
   #tell(trouble: string): void {
-    process.stderr.write(`gw: [alert] supervisor: ${trouble}\n`);
+    process.stderr.write(`gw: [alert] supervisor: ${oneLine(trouble)}\n`);
   }
 
   #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
@@ -185,7 +187,7 @@ class Supervisor {
     const text = reason ?? `gw/${before} was upgraded to gw/${after}`;
     this.#status.ended({ kind: 'upgrade', began, isDone: reason === undefined, text });
     if (reason !== undefined && !this.#stopping) {
-      process.stderr.write(`gw: [error] upgrade failed, the running program goes on: ${reason}\n`);
+      process.stderr.write(`gw: [error] upgrade failed, the running program goes on: ${oneLine(reason)}\n`);
       running.tell({ type: 'upgrade failed', reason });
     }
     this.#sendPending();
@@ -194,12 +196,13 @@ class Supervisor {
   /** Resolves to the reason of a failure. */
   async #tryUpgrade(running: MasterProcess): Promise<string | undefined> {
     let program: string;
+    let next: MasterProcess;
     try {
       program = this.#programPath.now();
+      next = this.#start({ GW_UPGRADE_FROM: running.facts?.version ?? '' }, program);
     } catch (error) {
       return (error as Error).message;
     }
-    const next = this.#start({ GW_UPGRADE_FROM: running.facts?.version ?? '' }, program);
     next.leaves = 'files';
     running.leaves = 'all';
     const upgrade = new Upgrade(running, next);
@@ -249,4 +252,9 @@ class Supervisor {
       setTimeout(resolve, delayMs);
     });
   }
+}
+
+/** Returns a text of another process made safe for a terminal. */
+function oneLine(text: string): string {
+  return text.slice(0, MOST_TEXT).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
 }

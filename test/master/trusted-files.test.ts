@@ -1,0 +1,49 @@
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readStatus, readTrustedPid } from '../../src/master/index.ts';
+import type { Owner } from '../harness/owner.ts';
+import { IS_ROOT, NOBODY } from './rights.ts';
+
+const STATUS = { pid: process.pid, version: '0.1.0' };
+
+function pidFileIn(t: Owner): string {
+  const dir = mkdtempSync(join(tmpdir(), 'gw-trusted-'));
+  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  const pidFile = join(dir, 'gw.pid');
+  writeFileSync(pidFile, `${process.pid}\n`);
+  return pidFile;
+}
+
+test.runIf(IS_ROOT)(
+  'root believes no pid or status file of another account than that of the process',
+  (t) => {
+    const pidFile = pidFileIn(t);
+    writeFileSync(`${pidFile}.status`, JSON.stringify(STATUS));
+    expect(readTrustedPid(pidFile)).toBe(process.pid);
+    expect(readStatus(pidFile)).toEqual(STATUS);
+    chownSync(pidFile, NOBODY.uid, 0);
+    chownSync(`${pidFile}.status`, NOBODY.uid, 0);
+    expect(() => readTrustedPid(pidFile)).toThrow(/^no signal is sent: ".*" belongs neither to root nor to/);
+    expect(readStatus(pidFile)).toBeUndefined();
+  },
+);
+
+test('a status file is believed only if all of it has the expected shape', (t) => {
+  const pidFile = pidFileIn(t);
+  const outcome = { kind: 'reload', began: '1', isDone: true, text: 'done' };
+  const readOf = (more: object): unknown => {
+    writeFileSync(`${pidFile}.status`, JSON.stringify({ ...STATUS, ...more }));
+    return readStatus(pidFile);
+  };
+  expect(readOf({ reload: outcome })).toEqual({ ...STATUS, reload: outcome });
+  for (const more of [
+    { version: '\u001b[2J' },
+    { supervisor: 'a b' },
+    { reload: { ...outcome, began: '-1' } },
+    { upgrade: { ...outcome, text: 1 } },
+    { filler: 'x'.repeat(65_536) },
+  ])
+    expect(readOf(more)).toBeUndefined();
+});
