@@ -10,7 +10,7 @@ const STATUS = { pid: process.pid, version: '0.1.0' };
 
 function pidFileIn(t: Owner): string {
   const dir = mkdtempSync(join(tmpdir(), 'gw-trusted-'));
-  t.onTestFinished(() => rmSync(dir, { recursive: true }));
+  t.onTestFinished(async () => rmSync(dir, { recursive: true }));
   const pidFile = join(dir, 'gw.pid');
   writeFileSync(pidFile, `${process.pid}\n`);
   return pidFile;
