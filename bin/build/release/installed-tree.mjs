@@ -1,7 +1,14 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { licenseTexts } from './bundled-licenses.mjs';
-import { publishedManifest, shrinkwrap } from './manifest.mjs';
+import {
+  installedPackages,
+  isPinned,
+  nameOfPath,
+  notAsLocked,
+  publishedManifest,
+  shrinkwrap,
+} from './manifest.mjs';
 import { run } from './run.mjs';
 
 /** The code that V8 has compiled, `chunk.js.v20.20.2-x64`: for exactly one version of Node.js. */
@@ -18,26 +25,33 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
     const isWanted = (path) => belongs(relative(source, path), v8Code);
     cpSync(join(source, name), join(directory, name), { recursive: true, filter: isWanted });
   }
-  const lock = readJson(join(source, 'package-lock.json'));
+  const { manifest, lock } = readPackages(release);
   const bundled = readJson(join(source, 'dist/bundled.json'));
   writeFileSync(join(directory, 'dist/licenses.txt'), licenseTexts(source, bundled, lock));
   const date = new Date(epoch * 1000).toISOString();
   writeJson(join(directory, 'dist/release.json'), { version, commit, date, kind });
-  const manifest = publishedManifest(readJson(join(source, 'package.json')), release);
   writeJson(join(directory, 'package.json'), manifest);
-  writeJson(join(directory, 'npm-shrinkwrap.json'), shrinkwrap(manifest, lock));
+  writeJson(join(directory, 'npm-shrinkwrap.json'), shrinkwrap(manifest, lock, release));
 }
 
 /**
  * Writes what every artifact but the site installs: `stageFiles`, and `node_modules` with the packages that have native
  * code, for Linux on `arch` ("x64", "arm64"). `node` is a program of the version of Node.js that will run gw: npm
- * installs the binary of uWebSockets.js for the version that runs npm. Throws `MissingBinaries` if the registry lacks one.
+ * installs the binary of uWebSockets.js for the version that runs npm. Throws `MissingBinaries` if the registry lacks
+ * one, or the lock file its integrity.
  */
 export async function stageProgram(
   release,
   directory,
   { arch = process.arch, node = process.execPath, ...options },
 ) {
+  const wanted = await binariesFor(release, arch, node);
+  const refuse = (reason, paths) => {
+    if (paths.length === 0) return;
+    throw new MissingBinaries(`gw for ${arch} cannot be made: ${reason} ${paths.map(nameOfPath).join(', ')}`);
+  };
+  const unpinned = wanted.filter(([, locked]) => !isPinned(locked)).map(([path]) => path);
+  refuse('the lock file has no sha512 "integrity" of', unpinned);
   mkdirSync(directory, { recursive: true });
   stageFiles(release, directory, options);
   const npm = realpathSync((await run('which', ['npm'])).trim());
@@ -45,19 +59,26 @@ export async function stageProgram(
   await run(node, [npm, 'ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', ...platform], {
     cwd: directory,
   });
-  const missing = await missingBinaries(directory, arch, node);
-  if (missing.length > 0)
-    throw new MissingBinaries(
-      `gw for ${arch} cannot be made: the registry does not have ${missing.join(', ')}`,
-    );
+  checkContent(directory);
+  // npm does without an optional package that the registry does not have.
+  const missing = wanted.map(([path]) => path).filter((path) => !existsSync(join(directory, path)));
+  refuse('the registry does not have', missing);
 }
 
-/** Thrown where npm's registry lacks native code for an architecture. */
+/** Throws if npm has installed a package that it has not compared with the lock file. */
+function checkContent(directory) {
+  const { packages } = readJson(join(directory, 'node_modules/.package-lock.json'));
+  const others = notAsLocked(packages, readJson(join(directory, 'npm-shrinkwrap.json')).packages);
+  if (others.length > 0)
+    throw new Error(`npm has not installed what the lock file says of ${others.join(', ')}`);
+}
+
+/** Thrown where npm's registry lacks native code for an architecture, or the lock file its integrity. */
 class MissingBinaries extends Error {}
 
 /**
  * Makes the artifacts of several architectures, and returns what `make` returns for each. A snapshot says which ones
- * npm's registry has no native code for, and leaves them out; a release fails.
+ * lack native code, and leaves them out; a release fails.
  */
 export async function forEachArchitecture(release, architectures, make) {
   const files = [];
@@ -72,22 +93,24 @@ export async function forEachArchitecture(release, architectures, make) {
   return files;
 }
 
-/** npm does without an optional package that the registry does not have; what is installed has to be complete. */
-async function missingBinaries(directory, arch, node) {
+/** Returns the packages with native code for Linux on an architecture: pairs of path and what the lock file says. */
+async function binariesFor(release, arch, node) {
   const major = (await run(node, ['-p', 'process.versions.node'])).split('.', 1)[0];
-  const { packages } = readJson(join(directory, 'npm-shrinkwrap.json'));
+  const { manifest, lock } = readPackages(release);
   const uws = new RegExp(`@uwsjs/linux-${arch}-${major}$`);
-  const wanted = Object.keys(packages).filter(
-    (path) =>
+  const wanted = Object.entries(installedPackages(manifest, lock)).filter(
+    ([path]) =>
       uws.test(path) || path.endsWith(`/lmdb-linux-${arch}`) || path.endsWith(`/bcrypt-linux-${arch}-gnu`),
   );
-  if (!wanted.some((path) => uws.test(path)))
+  if (!wanted.some(([path]) => uws.test(path)))
     throw new Error(`uWebSockets.js has no binary for Node.js ${major}`);
-  return wanted.filter((path) => !existsSync(join(directory, path))).map(nameOfPath);
+  return wanted;
 }
 
-function nameOfPath(path) {
-  return `"${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}"`;
+/** The package.json that is published, and the lock file. */
+function readPackages(release) {
+  const read = (name) => readJson(join(release.source, name));
+  return { manifest: publishedManifest(read('package.json'), release), lock: read('package-lock.json') };
 }
 
 function belongs(path, v8Code) {

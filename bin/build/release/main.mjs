@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { sha256 } from './archive.mjs';
 import { buildCommit, readCommit, releasedVersion } from './checkout.mjs';
-import { publishedManifest, shrinkwrap } from './manifest.mjs';
+import { installedPackages, nameOfPath, publishedManifest, shrinkwrap } from './manifest.mjs';
 import { provenance } from './provenance.mjs';
 import { billOfMaterials } from './sbom.mjs';
 import { hashesOf, readKey, writeSums } from './sums.mjs';
@@ -71,24 +71,37 @@ async function release({ scratch, wanted, snapshot: isSnapshot, key, ...facts })
     // What a maker adds to its artifact besides packages of npm, as components of CycloneDX.
     components: [],
   };
+  const packages = readPackages(given);
   const files = [];
   for (const artifact of wanted) {
     const { make } = await import(`./${artifact}.mjs`);
     files.push(...(await timed(artifact, () => make(given), listFiles)));
   }
-  files.push(writeBill(given));
+  files.push(writeBill(given, packages));
   const stated = { ...given, wanted, isSnapshot, commands, subjects: await hashesOf(out, files) };
   const lockHash = await sha256(join(source, 'package-lock.json'));
   files.push(writeJson(join(out, 'provenance.json'), provenance({ ...stated, lockHash })));
   writeSums(out, await hashesOf(out, files), key);
 }
 
-function writeBill(given) {
+/** Returns what is published of the packages, before anything is made of it, and says what a snapshot leaves out. */
+function readPackages(given) {
+  const lock = readJson(join(given.source, 'package-lock.json'));
+  const manifest = publishedManifest(readJson(join(given.source, 'package.json')), given);
+  const installed = shrinkwrap(manifest, lock, given);
+  const all = Object.keys(installedPackages(manifest, lock));
+  const leftOut = all.filter((path) => installed.packages[path] === undefined).map(nameOfPath);
+  if (leftOut.length > 0)
+    console.error(
+      `left out of npm-shrinkwrap.json, for lack of "integrity" in the lock file: ${leftOut.join(', ')}`,
+    );
+  return { lock, manifest, installed };
+}
+
+function writeBill(given, packages) {
   const { out, source, version } = given;
-  const lock = readJson(join(source, 'package-lock.json'));
-  const manifest = publishedManifest(readJson(join(source, 'package.json')), given);
   const bundled = readJson(join(source, 'dist/bundled.json'));
-  const bill = billOfMaterials({ ...given, manifest, lock, bundled, installed: shrinkwrap(manifest, lock) });
+  const bill = billOfMaterials({ ...given, ...packages, bundled });
   return writeJson(join(out, `gw-${version}.cdx.json`), bill);
 }
 
