@@ -1,17 +1,22 @@
 // Node preloads this file into the processes and threads that `record.mjs` runs. When one ends, it writes V8's code of the
 // scripts of `dist/` that it has loaded, with the code of all functions that have run, for `bin/load.ts`.
 const { renameSync, writeFileSync } = require('node:fs');
-const { join } = require('node:path');
+const { join, relative } = require('node:path');
 const vm = require('node:vm');
 const { threadId } = require('node:worker_threads');
 
-const CHUNKS = join(__dirname, '../../dist/src/chunks/');
+const PROGRAM = join(__dirname, '../..');
+const CHUNKS = join(PROGRAM, 'dist/src/chunks/');
+// V8 keeps the name of the script, and stack traces have that one. What is built to be run elsewhere has names below gw's directory.
+const nameOf = (file) => (process.env.GW_BUILD_RELATIVE ? relative(PROGRAM, file) : file);
 const scripts = new Map();
 
 vm.Script = class extends vm.Script {
   constructor(text, options) {
-    super(text, options);
-    if (options.filename?.startsWith(CHUNKS)) scripts.set(options.filename, this);
+    const file = options.filename;
+    const isKept = Boolean(file?.startsWith(CHUNKS));
+    super(text, isKept ? { ...options, filename: nameOf(file) } : options);
+    if (isKept) scripts.set(file, this);
   }
 };
 

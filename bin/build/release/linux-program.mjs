@@ -86,7 +86,7 @@ async function recordV8Code({ source }, directory, node) {
   const files = chunks.map((name) => `dist/src/chunks/${name}`);
   await run(node, ['--input-type=module', '-e', script, ...files], {
     cwd: directory,
-    env: { PATH: process.env.PATH, HOME: directory },
+    env: { PATH: process.env.PATH, HOME: directory, GW_BUILD_RELATIVE: '1' },
   });
   rmSync(recorder, { recursive: true });
 }
