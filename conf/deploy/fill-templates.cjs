@@ -24,7 +24,17 @@ const filter = new RegExp(setting('FILTER', ''));
 const isQuiet = Boolean(env.GW_ENTRYPOINT_QUIET_LOGS || env.NGINX_ENTRYPOINT_QUIET_LOGS);
 
 function say(text) {
-  if (!isQuiet) process.stderr.write(`entrypoint: ${text}\n`);
+  if (!isQuiet) sayError(text);
+}
+
+function sayError(text) {
+  process.stderr.write(`entrypoint: ${text}\n`);
+}
+
+/** gw must not start with a part of its configuration; the other templates are still filled, so that all faults are said. */
+function fail(text) {
+  sayError(text);
+  process.exitCode = 1;
 }
 
 function fill(text) {
@@ -46,14 +56,23 @@ function replaceFile(file, text) {
   }
 }
 
+/** Returns the templates; one that cannot be read is found out when it is filled. */
 function templateNames() {
+  let entries;
   try {
-    const names = readdirSync(templates, { recursive: true });
-    return names.filter((name) => name.endsWith(suffix) && statSync(join(templates, name)).isFile()).sort();
+    entries = readdirSync(templates, { recursive: true });
   } catch (error) {
-    if (error.code === 'ENOENT') return [];
-    say(`the templates are skipped: ${error.message}`);
+    if (error.code !== 'ENOENT') fail(`the templates of ${templates} are not filled: ${error.message}`);
     return [];
+  }
+  return entries.filter((name) => name.endsWith(suffix) && !isDirectory(join(templates, name))).sort();
+}
+
+function isDirectory(path) {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 
@@ -62,7 +81,7 @@ function fillAll(names) {
     mkdirSync(output, { recursive: true });
     accessSync(output, constants.W_OK);
   } catch {
-    say(`the templates of ${templates} are skipped: ${output} is not writable`);
+    sayError(`the templates of ${templates} are skipped: ${output} is not writable`);
     return;
   }
   for (const name of names) {
@@ -72,7 +91,7 @@ function fillAll(names) {
       replaceFile(file, fill(readFileSync(join(templates, name), 'utf8')));
       say(`${join(templates, name)} is filled into ${file}`);
     } catch (error) {
-      say(`${join(templates, name)} is skipped: ${error.message}`);
+      fail(`${join(templates, name)} is not filled: ${error.message}`);
     }
   }
 }

@@ -11,6 +11,7 @@ interface Case {
   /** Files of the container. Those that begin with "#!" and those of `executable` are executable. */
   readonly files: Readonly<Record<string, string>>;
   readonly executable?: readonly string[];
+  readonly links?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   /** What is started; `gw` prints its arguments and `$SET`. */
   readonly command?: readonly string[];
@@ -133,10 +134,36 @@ const cases: readonly Case[] = [
     written: { 'conf.d/site.conf': 'new' },
   },
   {
-    it: 'skips a template that cannot be written, fills the others and starts gw',
+    it: 'ends with code 1 after a template that cannot be written, and fills the others',
     files: { [TEMPLATE]: '1', 'conf.d/site.conf/directory': '', 'templates/t.conf.template': '2' },
-    says: [/^DIR\/templates\/site.conf.template is skipped: EISDIR/, filled('t.conf')],
+    code: 1,
+    stdout: '',
+    says: [/^DIR\/templates\/site.conf.template is not filled: EISDIR/, filled('t.conf')],
     written: { 'conf.d/t.conf': '2' },
+  },
+  {
+    it: 'ends with code 1 after a template that is a link to nothing, and says it without logs, too',
+    files: { [TEMPLATE]: '1' },
+    links: { 'templates/t.conf.template': 'nowhere' },
+    env: { GW_ENTRYPOINT_QUIET_LOGS: '1' },
+    code: 1,
+    stdout: '',
+    says: [/^DIR\/templates\/t.conf.template is not filled: ENOENT/],
+    written: { 'conf.d/site.conf': '1' },
+  },
+  {
+    it: 'ends with code 1 where the templates are no directory',
+    files: { [TEMPLATE]: '', 'a-file': '' },
+    env: { NGINX_ENVSUBST_TEMPLATE_DIR: 'DIR/a-file' },
+    code: 1,
+    stdout: '',
+    says: [/^the templates of DIR\/a-file are not filled: ENOTDIR/],
+  },
+  {
+    it: 'starts gw where there is no directory of templates',
+    files: { [TEMPLATE]: '' },
+    env: { NGINX_ENVSUBST_TEMPLATE_DIR: 'DIR/nowhere' },
+    stdout: 'gw\n',
   },
   {
     it: 'skips all templates and starts gw where the output directory cannot be written',
@@ -146,9 +173,19 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const { it, files, executable = [], env, code = 0, command = ['gw'], ...expected } of cases) {
+for (const {
+  it,
+  files,
+  executable = [],
+  links = {},
+  env,
+  code = 0,
+  command = ['gw'],
+  ...expected
+} of cases) {
   test(`the entry point ${it}`, async (t) => {
     const dir = directoryWith(t, { 'bin/gw': '#!/bin/sh\necho gw $* $SET\n', 'd/keep': '', ...files });
+    for (const [path, target] of Object.entries(links)) symlinkSync(target, join(dir, path));
     const isTemplated = Object.keys(files).some((path) => path.startsWith('templates/'));
     const fill = join(dir, 'd/20-envsubst-on-templates.sh');
     if (isTemplated) symlinkSync(join(DEPLOY, 'fill-templates.sh'), fill);
