@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { directoryWith, runIn } from '../cli/command.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { httpOf, ROOT, textOf } from './files.ts';
 
@@ -36,6 +37,50 @@ test('unit, rotation and guide name the same pid file, and the script of the rot
   expect(script).toContain(`/run/${unit['RuntimeDirectory']}/gw.pid`);
   expect(textOf('conf/guide/production.md')).toContain(`pid /run/${unit['RuntimeDirectory']}/gw.pid;`);
 });
+
+// Root's terminal is no matter of what runs as the account: it could type into it.
+const asAccount: readonly { readonly it: string; readonly script: (dir: string) => string }[] = [
+  {
+    it: 'the rotation without systemd',
+    script: (dir) =>
+      (/postrotate\n([^]*?)endscript/.exec(textOf('conf/deploy/gw.logrotate'))?.[1] ?? '')
+        .replace('/run/systemd/system', `${dir}/nowhere`)
+        .replace('/run/gw/gw.pid', `${dir}/gw.pid`)
+        .replace('/usr/bin/gw', `${dir}/gw`)
+        .replaceAll('PATH=', `SAID=${dir}/said PATH=`),
+  },
+  {
+    it: 'the script of the package',
+    script: (dir) =>
+      `${/^as_account[^]*?^}$/m.exec(textOf('conf/deploy/debian/postinst'))?.[0]}\nas_account ${dir}/gw`.replace(
+        'PATH=',
+        `SAID=${dir}/said PATH=`,
+      ),
+  },
+];
+for (const { it, script } of asAccount)
+  test.skipIf(process.platform !== 'linux')(
+    `${it} runs gw as the account, in a session of its own, without root's terminal`,
+    async (t) => {
+      const dir = directoryWith(t, {
+        setpriv:
+          '#!/bin/sh\necho "$1 $2 $3 $4 $5" >said\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n',
+        gw: '#!/bin/sh\nexec >>"$SAID"; readlink /proc/$$/fd/0; readlink /proc/$$/fd/2; cut -d" " -f6 /proc/$$/stat\n',
+        'gw.pid': '1\n',
+      });
+      for (const name of ['setpriv', 'gw']) chmodSync(join(dir, name), 0o755);
+      const text = script(dir).replaceAll('cd / ', `cd ${dir} `);
+      const said = await runIn(dir, ['sh', '-c', `${text}\ncut -d" " -f6 /proc/$$/stat; cat ${dir}/said`], {
+        env: { PATH: `${dir}:/usr/bin:/bin` },
+      });
+      const [ownSession, account, input, output, session] = said.stdout.split('\n');
+      expect(account).toBe('--reuid gw --regid gw --init-groups');
+      expect(input).toBe('/dev/null');
+      expect(output).toMatch(/^pipe:/);
+      expect(session).toMatch(/^\d+$/);
+      expect(session).not.toBe(ownSession);
+    },
+  );
 
 test('the Dockerfile takes the package, which is all that a build is sent, and files that the package has', () => {
   const text = textOf('conf/deploy/Dockerfile');
