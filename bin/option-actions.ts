@@ -4,6 +4,7 @@ import { accountFault, pidFileOf, readTrustedPid } from '../src/master/index.ts'
 import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
 import { type Options, type Signal, sourceOf } from './options.ts';
 import { askFor, sendTo, tellOutcome } from './running-gateway.ts';
+import { visible } from './terminal.ts';
 
 /**
  * `-t` and `-T`: loads the configuration without opening anything, prints nginx's messages, then runs the rules of `gw
@@ -78,7 +79,7 @@ export async function sendSignal(options: Options): Promise<number> {
     sendTo(readTrustedPid(pidFile), NAMES[options.signal as Signal]);
     return 0;
   } catch (error) {
-    process.stderr.write(`gw: [error] ${(error as Error).message}\n`);
+    process.stderr.write(`gw: [error] ${visible((error as Error).message)}\n`);
     return 1;
   }
 }

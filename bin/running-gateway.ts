@@ -1,11 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Outcome,
-  readPidFile,
-  readStatus,
-  readTrustedPid,
-  type RunningStatus,
-} from '../src/master/index.ts';
+import { type Outcome, readStatus, readTrustedPid, type RunningStatus } from '../src/master/index.ts';
 import { isAlive } from '../src/system/index.ts';
 import { visible } from './terminal.ts';
 
@@ -30,7 +24,7 @@ export function sendTo(pid: number, signal: NodeJS.Signals): void {
 
 /** What the running gateway tells; throws if it tells nothing. */
 export async function statusOf(pidFile: string): Promise<RunningStatus> {
-  readPidFile(pidFile);
+  readTrustedPid(pidFile);
   for (let waitedMs = 0; waitedMs < STATUS_MS; waitedMs += POLL_MS) {
     const status = readStatus(pidFile);
     if (status) return status;

@@ -28,7 +28,7 @@ export async function upgrade({ config, prefix, orReload }: UpgradeOptions): Pro
     const outcome = await askFor(kind, pidFile);
     return tellOutcome(outcome, await supervisorText(pidFile));
   } catch (error) {
-    process.stderr.write(`gw: [error] ${(error as Error).message}\n`);
+    process.stderr.write(`gw: [error] ${visible((error as Error).message)}\n`);
     return 1;
   }
 }
