@@ -40,7 +40,8 @@ export function shrinkwrap(published, lock, { isSnapshot = false } = {}) {
     throw new Error(
       `the lock file has no sha512 "integrity" of ${refused.map(nameOfPath).join(', ')}; CONTRIBUTING.md, Dependencies, says where it comes from`,
     );
-  const packages = Object.fromEntries(Object.entries(locked).filter(([, each]) => isPinned(each)));
+  const pinned = Object.keys(locked).filter((path) => isPinned(locked[path]));
+  const packages = Object.fromEntries(pinned.map((path) => [path, withoutUnpinned(path, locked)]));
   return {
     name,
     version,
@@ -84,6 +85,16 @@ export function notAsLocked(installed, locked) {
 /** Returns the name of a package for a message: "lmdb" of node_modules/lmdb. */
 export function nameOfPath(path) {
   return `"${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}"`;
+}
+
+/** A package without those dependencies that are left out: npm would fetch them, or refuse the file. */
+function withoutUnpinned(path, locked) {
+  const { optionalDependencies } = locked[path];
+  if (optionalDependencies === undefined) return locked[path];
+  const kept = Object.entries(optionalDependencies).filter(([name]) =>
+    isPinned(locked[locate(locked, path, name)]),
+  );
+  return { ...locked[path], optionalDependencies: Object.fromEntries(kept) };
 }
 
 function isForOnePlatform({ optional, os, cpu }) {
