@@ -48,7 +48,8 @@ export async function stageProgram(
   const wanted = await binariesFor(release, arch, node);
   const refuse = (reason, paths) => {
     if (paths.length === 0) return;
-    throw new MissingBinaries(`gw for ${arch} cannot be made: ${reason} ${paths.map(nameOfPath).join(', ')}`);
+    const names = [...new Set(paths.map(nameOfPath))];
+    throw new MissingBinaries(`gw for ${arch} cannot be made: ${reason} ${names.join(', ')}`);
   };
   const unpinned = wanted.filter(([, locked]) => !isPinned(locked)).map(([path]) => path);
   refuse('the lock file has no sha512 "integrity" of', unpinned);
