@@ -8,7 +8,9 @@ const { threadId } = require('node:worker_threads');
 const PROGRAM = join(__dirname, '../..');
 const CHUNKS = join(PROGRAM, 'dist/src/chunks/');
 // V8 keeps the name of the script, and stack traces have that one. What is built to be run elsewhere has names below gw's directory.
-const nameOf = (file) => (process.env.GW_BUILD_RELATIVE ? relative(PROGRAM, file) : file);
+// The name is a copy: with a part of a string, V8 would keep the whole.
+const nameOf = (file) =>
+  process.env.GW_BUILD_RELATIVE ? Buffer.from(relative(PROGRAM, file)).toString() : file;
 const scripts = new Map();
 
 vm.Script = class extends vm.Script {
