@@ -6,7 +6,6 @@ import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.t
 import { type Account, systemReason } from '../../system/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, pack, unpack } from '../candidate.ts';
-import { probePort } from '../probe-port.ts';
 import {
   become,
   checkLogs,
@@ -24,11 +23,9 @@ import {
   type ToKeeper,
 } from '../rights/index.ts';
 import type { Inheritance } from '../upgrade/inheritance.ts';
-import { AcceptorThread } from './acceptor-thread.ts';
 import { KeptLogs } from './kept-logs.ts';
-import { inheritOthers, portsToProbe } from './inherited-ports.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 import type { Privileges } from './privileges.ts';
-import { SharedSockets } from './shared-sockets.ts';
 
 /** Options of `KeptPrivileges`. */
 interface KeptOptions {
@@ -53,14 +50,12 @@ export class KeptPrivileges implements Privileges {
   readonly #logs: KeptLogs;
   /** Ports for which the log says that the node engine serves them. */
   readonly #told = new Set<string>();
-  #acceptor: AcceptorThread | undefined;
-  /** The sockets of ports that need no root. */
-  readonly #shared = new SharedSockets();
-  readonly #inheritance: Inheritance | undefined;
+  /** Without the ports of root that the keeper binds after a reload. */
+  readonly #sockets: ListeningSockets;
   #settled = false;
 
   constructor({ account, keeper, log, opener, inheritance }: KeptOptions) {
-    this.#inheritance = inheritance;
+    this.#sockets = new ListeningSockets(inheritance);
     this.#account = account;
     this.#keeper = keeper;
     this.#log = log;
@@ -75,17 +70,7 @@ export class KeptPrivileges implements Privileges {
   async settle(candidate: AcceptedCandidate): Promise<void> {
     const { plan } = candidate;
     const { main, ports } = plan;
-    const ofRoot = new Set(portsOfRoot(ports));
-    const accepted = ports.filter(
-      (port) => port.engine !== 'node' && (ofRoot.has(port) || this.#inheritance?.has(port)),
-    );
-    this.#acceptor = await AcceptorThread.open(accepted, this.#inheritance);
-    await inheritOthers({
-      inheritance: this.#inheritance,
-      ports,
-      acceptor: this.#acceptor,
-      shared: this.#shared,
-    });
+    await this.#sockets.settle(ports, portsOfRoot(ports));
     handOver(main.written, this.#account);
     const { held, faults } = openLogs(main.written.files, this.#account);
     this.#logs.open(held);
@@ -123,20 +108,12 @@ export class KeptPrivileges implements Privileges {
   /** Probes the ports, except those of root, which the keeper binds. */
   async probe(ports: readonly PortPlan[]): Promise<void> {
     const ofRoot = new Set(this.#settled ? portsOfRoot(ports) : []);
-    for (const port of portsToProbe(ports, this.#settled ? undefined : this.#inheritance))
-      if (!ofRoot.has(port)) await probePort(port.address);
+    await this.#sockets.probe(ports.filter((port) => !ofRoot.has(port)));
   }
 
   async openings(ports: readonly PortPlan[]): Promise<Openings> {
-    const accepted = ports.filter(
-      ({ engine, address }) => engine !== 'node' && this.#acceptor?.accepts(addressText(address)),
-    );
-    const ofRoot = portsOfRoot(ports).filter(
-      (port) => !accepted.includes(port) && !this.#shared.has(addressText(port.address)),
-    );
-    const own = ports.filter((port) => !ofRoot.includes(port) && !accepted.includes(port));
-    const openings = new Map<string, Opening>(await this.#shared.openings(own));
-    for (const { address } of accepted) openings.set(addressText(address), { kind: 'acceptor' });
+    const ofRoot = portsOfRoot(ports).filter((port) => !this.#sockets.has(port));
+    const openings = await this.#sockets.openings(ports.filter((port) => !ofRoot.includes(port)));
     for (const { address, engine } of ofRoot) {
       const key = addressText(address);
       openings.set(key, await this.#opening(key));
@@ -146,27 +123,26 @@ export class KeptPrivileges implements Privileges {
   }
 
   connect(workerId: number): MessagePort | undefined {
-    return this.#acceptor?.connect(workerId);
+    return this.#sockets.connect(workerId);
   }
 
   hold(workerId: number): void {
-    this.#acceptor?.hold(workerId);
+    this.#sockets.hold(workerId);
   }
 
   async serving({ plan }: AcceptedCandidate): Promise<void> {
-    this.#shared.keep(plan.ports);
+    this.#sockets.keep(plan.ports);
     await this.#ask({ type: 'serving' });
   }
 
   async replaced(_before: GatewayPlan, { plan: { ports } }: AcceptedCandidate): Promise<void> {
-    this.#shared.keep(ports);
-    this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
+    this.#sockets.keep(ports);
     this.#logs.accept();
     await this.#ask({ type: 'accepted' });
   }
 
   async refused(): Promise<void> {
-    this.#shared.refused();
+    this.#sockets.refused();
     this.#logs.refuse();
     await this.#ask({ type: 'refused' });
   }
@@ -184,14 +160,13 @@ export class KeptPrivileges implements Privileges {
   }
 
   leave(how: { readonly isReplaced: boolean }): void {
-    this.#shared.close(how);
-    this.#acceptor?.keep(new Set());
+    this.#sockets.leave(how);
     void this.#keeper.ask({ type: 'leave' });
   }
 
   /** Sends no message: the keeper notices when this process ends. */
   async ended(): Promise<void> {
-    await this.#acceptor?.end();
+    await this.#sockets.ended();
   }
 
   #tellEngine(key: string): void {

@@ -2,15 +2,12 @@ import { once } from 'node:events';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { HeldLogs } from '../../log/index.ts';
 import type { ConfigSource } from '../../pipeline.ts';
-import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
+import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
-import { probePort } from '../probe-port.ts';
-import { SharedSockets } from './shared-sockets.ts';
 import { pidFileOf, removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
 import type { Inheritance } from '../upgrade/inheritance.ts';
-import { AcceptorThread } from './acceptor-thread.ts';
-import { inheritOthers, portsToProbe } from './inherited-ports.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 
 /** The operations that need the rights with which the master was started. The master has them, or asks the keeper. */
 export interface Privileges {
@@ -72,74 +69,13 @@ interface OwnOptions {
   readonly inheritance: Inheritance | undefined;
 }
 
-/** The listening sockets of a process that keeps its account. */
-class OwnSockets {
-  readonly #inheritance: Inheritance | undefined;
-  readonly #shared = new SharedSockets();
-  #acceptor: AcceptorThread | undefined;
-  #settled = false;
-
-  constructor(inheritance: Inheritance | undefined) {
-    this.#inheritance = inheritance;
-  }
-
-  /** Takes the inherited sockets. */
-  async settle({ plan: { ports } }: AcceptedCandidate): Promise<void> {
-    this.#settled = true;
-    const inheritance = this.#inheritance;
-    const inherited = ports.filter((port) => port.engine !== 'node' && inheritance?.has(port));
-    this.#acceptor = await AcceptorThread.open(inherited, inheritance);
-    await inheritOthers({ inheritance, ports, acceptor: this.#acceptor, shared: this.#shared });
-  }
-
-  async probe(ports: readonly PortPlan[]): Promise<void> {
-    for (const { address } of portsToProbe(ports, this.#settled ? undefined : this.#inheritance))
-      await probePort(address);
-  }
-
-  async openings(ports: readonly PortPlan[]): Promise<Openings> {
-    const accepted = ports.filter(
-      ({ engine, address }) => engine !== 'node' && this.#acceptor?.accepts(addressText(address)),
-    );
-    const openings = new Map(await this.#shared.openings(ports.filter((port) => !accepted.includes(port))));
-    for (const { address } of accepted) openings.set(addressText(address), { kind: 'acceptor' });
-    return openings;
-  }
-
-  connect(workerId: number): MessagePort | undefined {
-    return this.#acceptor?.connect(workerId);
-  }
-
-  hold(workerId: number): void {
-    this.#acceptor?.hold(workerId);
-  }
-
-  keep(ports: readonly PortPlan[]): void {
-    this.#shared.keep(ports);
-    this.#acceptor?.keep(new Set(ports.map(({ address }) => addressText(address))));
-  }
-
-  refused(): void {
-    this.#shared.refused();
-  }
-
-  leave(how: { readonly isReplaced: boolean }): void {
-    this.#shared.close(how);
-    this.#acceptor?.keep(new Set());
-  }
-
-  async ended(): Promise<void> {
-    await this.#acceptor?.end();
-  }
-}
-
 /** Returns the privileges of a process that keeps its account: it performs all operations itself. */
 export function ownPrivileges({ source, pid, keep, inheritance }: OwnOptions): Privileges {
-  const sockets = new OwnSockets(inheritance);
+  const sockets = new ListeningSockets(inheritance);
   return {
     load: () => loadCandidate(source),
     findings: (signal) => judge(source, signal),
-    settle: (candidate) => sockets.settle(candidate),
+    settle: ({ plan: { ports } }) => sockets.settle(ports),
     probe: (ports) => sockets.probe(ports),
     openings: (ports) => sockets.openings(ports),
     connect: (workerId) => sockets.connect(workerId),

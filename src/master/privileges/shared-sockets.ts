@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import type { ListenAddress } from '../../contract/index.ts';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { sharesPorts } from '../../system/index.ts';
 import type { Opening, Openings } from '../../worker/index.ts';
@@ -84,8 +85,7 @@ export class SharedSockets {
   }
 
   #hasWildcardOf({ address }: PortPlan): boolean {
-    if (address.kind === 'unix') return false;
-    return ['0.0.0.0', '::'].some((host) => this.#sockets.has(addressText({ ...address, host })));
+    return wildcardsOf(address).some((wildcard) => this.#sockets.has(addressText(wildcard)));
   }
 
   #close(isLeft: (key: string) => boolean): void {
@@ -101,6 +101,13 @@ function isShared({ engine, address }: PortPlan): boolean {
   return engine === 'node' && (address.kind === 'unix' || !sharesPorts(process.versions.node));
 }
 
+const WILDCARDS = ['0.0.0.0', '::'];
+
 function isWildcard({ address }: PortPlan): boolean {
-  return address.kind === 'inet' && (address.host === '0.0.0.0' || address.host === '::');
+  return address.kind === 'inet' && WILDCARDS.includes(address.host);
+}
+
+/** Returns the wildcard addresses of the port of an address. */
+export function wildcardsOf(address: ListenAddress): readonly ListenAddress[] {
+  return address.kind === 'unix' ? [] : WILDCARDS.map((host) => ({ ...address, host }));
 }
