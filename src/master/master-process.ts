@@ -20,19 +20,19 @@ export interface MasterEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The messages that are not for the keeper. */
-const FOR_SUPERVISOR: ReadonlySet<string> = new Set<ToSupervisor['type']>([
-  'ready',
-  'alive',
-  'keep',
-  'last',
-  'outcome',
-  'unable',
-  'inherit',
-  'take',
-  'copy',
-  'handed',
-]);
+/** The messages that are not for the keeper: all of `ToSupervisor`. */
+const FOR_SUPERVISOR: Readonly<Record<ToSupervisor['type'], true>> = {
+  ready: true,
+  alive: true,
+  keep: true,
+  last: true,
+  outcome: true,
+  unable: true,
+  inherit: true,
+  take: true,
+  copy: true,
+  handed: true,
+};
 
 /** How to start a master. */
 interface MasterCommand {
@@ -147,7 +147,7 @@ export class MasterProcess {
 }
 
 function isForSupervisor(message: ToSupervisor | ToKeeper): message is ToSupervisor {
-  return FOR_SUPERVISOR.has(message.type);
+  return Object.hasOwn(FOR_SUPERVISOR, message.type);
 }
 
 /** Resolves when all messages of an ended child have been read. */

@@ -74,15 +74,7 @@ function openToWrite(path: string, flag: number, mode: number): number {
 
 /** Returns the process id in the pid file. Throws in nginx's words if the file does not exist or has other content. */
 export function readPidFile(path: string): number {
-  let text: string;
-  try {
-    text = readWhole(path).trim();
-  } catch (error) {
-    throw new Error(systemFailure('open', path, error), { cause: error });
-  }
-  const pid = Number(text);
-  if (!/^\d+$/.test(text) || pid < 2) throw new Error(`invalid PID number "${text}" in "${path}"`);
-  return pid;
+  return readPid(path).pid;
 }
 
 /**
@@ -90,14 +82,30 @@ export function readPidFile(path: string): number {
  * account that could not send the signal itself.
  */
 export function readTrustedPid(path: string): number {
-  const pid = readPidFile(path);
-  const { text, owner } = readFile(path);
-  if (text.trim() !== String(pid)) throw new Error(`"${path}" changes`);
+  const { pid, owner } = readPid(path);
   if (!mayName(owner, pid))
     throw new Error(
       `no signal is sent: "${path}" belongs neither to root nor to the account of process ${pid}`,
     );
   return pid;
+}
+
+/** Both are those of one file, though another may take its place. */
+function readPid(path: string): { readonly pid: number; readonly owner: number } {
+  const { text, owner } = readNamed(path);
+  const word = text.trim();
+  const pid = Number(word);
+  if (!/^[1-9]\d*$/.test(word) || pid < 2) throw new Error(`invalid PID number "${word}" in "${path}"`);
+  return { pid, owner };
+}
+
+/** Reads a file. Throws in nginx's words. */
+function readNamed(path: string): ReturnType<typeof readFile> {
+  try {
+    return readFile(path);
+  } catch (error) {
+    throw new Error(systemFailure('open', path, error), { cause: error });
+  }
 }
 
 /** Tells whether root believes a file of this owner about a process. */
@@ -113,10 +121,6 @@ function accountOf(pid: number): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-function readWhole(path: string): string {
-  return readFile(path).text;
 }
 
 /** Reads a file if it is a regular one of usual size: a pipe could block the process. */
