@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { forEachArchitecture } from './installed-tree.mjs';
-import { licenses } from './licenses.mjs';
+import { installedLicenses } from './licenses.mjs';
 import { CONFFILES, controlFile, debianChangelog, installedSizeKb, md5sums } from './debian-files.mjs';
 import { dependsOf } from './depends.mjs';
 import { normalizeModes, stageLinuxProgram } from './linux-program.mjs';
@@ -74,7 +74,7 @@ async function writeShell({ source }, root) {
 
 async function writeTexts(release, root, nodeLicense) {
   copy(join(release.source, 'conf/deploy/debian/copyright'), root, `${DOC}/copyright`);
-  write(root, `${DOC}/licenses`, licenses(release, nodeLicense));
+  write(root, `${DOC}/licenses`, installedLicenses(release, nodeLicense));
   copyFileSync(join(release.source, 'CHANGELOG.md'), join(root, DOC, 'changelog'));
   write(root, `${DOC}/changelog.Debian`, debianChangelog(release));
   for (const name of ['changelog', 'changelog.Debian', 'licenses'])
@@ -115,7 +115,8 @@ function write(root, place, text) {
   writeFileSync(join(root, place), text);
 }
 
-function link(root, place, target) {
+/** Makes a symbolic link at a place below a directory. */
+export function link(root, place, target) {
   mkdirSync(dirname(join(root, place)), { recursive: true });
   symlinkSync(target, join(root, place));
 }

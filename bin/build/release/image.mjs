@@ -1,8 +1,8 @@
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tar } from './archive.mjs';
-import { controlOf, stageDeb } from './deb.mjs';
+import { controlOf, link, stageDeb } from './deb.mjs';
 import { setKind } from './linux-program.mjs';
 import { writeLayout } from './oci.mjs';
 import { run } from './run.mjs';
@@ -107,9 +107,4 @@ export function imageSettings({ version, commit, epoch, repository }) {
       ...label('source', repository),
     ]),
   };
-}
-
-function link(root, place, target) {
-  mkdirSync(dirname(join(root, place)), { recursive: true });
-  symlinkSync(target, join(root, place));
 }

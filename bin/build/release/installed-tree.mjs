@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { licenseTexts } from './bundled-licenses.mjs';
+import { readJson, writeJson } from './json.mjs';
+import { bundledLicenses } from './licenses.mjs';
 import {
   installedPackages,
   isPinned,
@@ -27,7 +28,7 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
   }
   const { manifest, lock } = readPackages(release);
   const bundled = readJson(join(source, 'dist/bundled.json'));
-  writeFileSync(join(directory, 'dist/licenses.txt'), licenseTexts(source, bundled, lock));
+  writeFileSync(join(directory, 'dist/licenses.txt'), bundledLicenses(source, bundled, lock));
   const date = new Date(epoch * 1000).toISOString();
   writeJson(join(directory, 'dist/release.json'), { version, commit, date, kind });
   writeJson(join(directory, 'package.json'), manifest);
@@ -108,8 +109,8 @@ async function binariesFor(release, arch, node) {
   return wanted;
 }
 
-/** The package.json that is published, and the lock file. */
-function readPackages(release) {
+/** Returns the package.json that is published, and the lock file. */
+export function readPackages(release) {
   const read = (name) => readJson(join(release.source, name));
   return { manifest: publishedManifest(read('package.json'), release), lock: read('package-lock.json') };
 }
@@ -119,12 +120,4 @@ function belongs(path, v8Code) {
   // A build of tools, of benches and tests, is no part of the program.
   if (dirname(path) === 'dist' && !['bin', 'console', 'src'].includes(basename(path))) return false;
   return v8Code || !V8_CODE.test(path);
-}
-
-function readJson(file) {
-  return JSON.parse(readFileSync(file, 'utf8'));
-}
-
-function writeJson(file, value) {
-  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }

@@ -1,12 +1,27 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readJson } from './json.mjs';
+import { packageName } from './manifest.mjs';
+
+const TEXTS = /^(licen[cs]e|copying|notice)/i;
+
+/** Returns the licences of the packages whose code is in `dist`, which demand to come with it. */
+export function bundledLicenses(source, bundled, lock) {
+  const parts = bundled.map((path) => {
+    const { version, license = 'see its package' } = lock.packages[path];
+    return [`${packageName(path)} ${version} (${license})`, ...textsIn(join(source, path), TEXTS)].join(
+      '\n\n',
+    );
+  });
+  return `Packages that are part of this program\n\n${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
 
 /**
  * Returns the licenses of all that an installation for Linux has: gw, Node.js and the packages of the lock file that gw
  * needs, in bundles or as they are.
  */
-export function licenses({ source }, nodeLicense) {
-  const { packages } = JSON.parse(readFileSync(join(source, 'package-lock.json'), 'utf8'));
+export function installedLicenses({ source }, nodeLicense) {
+  const { packages } = readJson(join(source, 'package-lock.json'));
   const used = Object.entries(packages).filter(
     ([path, { dev, os }]) => path !== '' && !dev && (os === undefined || os.includes('linux')),
   );
@@ -16,8 +31,8 @@ export function licenses({ source }, nodeLicense) {
     ...used
       .filter(([path]) => existsSync(join(source, path)))
       .map(([path, { version, license }]) => [
-        `${path.replace(/^.*node_modules\//, '')} ${version} (${license})`,
-        licenseOf(join(source, path)),
+        `${packageName(path)} ${version} (${license})`,
+        licenseOf(join(source, path)) ?? 'The package has no text of its license.',
       ]),
   ];
   return sections
@@ -25,9 +40,12 @@ export function licenses({ source }, nodeLicense) {
     .join('\n\n');
 }
 
-function licenseOf(directory) {
-  const name = readdirSync(directory).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
-  return name === undefined
-    ? 'The package has no text of its license.'
-    : readFileSync(join(directory, name), 'utf8');
+/** Returns the licence of the package in a directory; `undefined` if it has no text of it. */
+export function licenseOf(directory) {
+  return textsIn(directory, /^(licen[cs]e|copying)/i)[0];
+}
+
+function textsIn(directory, names) {
+  const found = readdirSync(directory).filter((name) => names.test(name));
+  return found.sort().map((name) => readFileSync(join(directory, name), 'utf8').trim());
 }

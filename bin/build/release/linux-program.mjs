@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, wri
 import { basename, dirname, join } from 'node:path';
 import { NODE_ABI, fetchNode, strip } from './node.mjs';
 import { stageProgram } from './installed-tree.mjs';
+import { readJson, writeJson } from './json.mjs';
 import { run } from './run.mjs';
 
 /** Starts the program in the directory of this file, whatever the link is called by which it is found. */
@@ -31,8 +32,7 @@ export async function stageLinuxProgram(release, directory, { arch, kind, place 
 /** Changes how `gw -V` calls the installation. */
 export function setKind(directory, kind) {
   const file = join(directory, 'dist/release.json');
-  const facts = { ...JSON.parse(readFileSync(file, 'utf8')), kind };
-  writeFileSync(file, `${JSON.stringify(facts, undefined, 2)}\n`);
+  writeJson(file, { ...readJson(file), kind });
 }
 
 async function stageOnce(release, arch) {

@@ -1,12 +1,14 @@
 /** `npm run release`: makes the artifacts of the current commit. A person publishes them. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { sha256 } from './archive.mjs';
 import { buildCommit, readCommit, releasedVersion } from './checkout.mjs';
-import { installedPackages, nameOfPath, publishedManifest, shrinkwrap } from './manifest.mjs';
+import { readPackages } from './installed-tree.mjs';
+import { readJson, writeJson } from './json.mjs';
+import { installedPackages, nameOfPath, shrinkwrap } from './manifest.mjs';
 import { provenance } from './provenance.mjs';
 import { billOfMaterials } from './sbom.mjs';
 import { hashesOf, readKey, writeSums } from './sums.mjs';
@@ -71,7 +73,7 @@ async function release({ scratch, wanted, snapshot: isSnapshot, key, ...facts })
     // What a maker adds to its artifact besides packages of npm, as components of CycloneDX.
     components: [],
   };
-  const packages = readPackages(given);
+  const packages = publishedPackages(given);
   const files = [];
   for (const artifact of wanted) {
     const { make } = await import(`./${artifact}.mjs`);
@@ -85,9 +87,8 @@ async function release({ scratch, wanted, snapshot: isSnapshot, key, ...facts })
 }
 
 /** Returns what is published of the packages, before anything is made of it, and says what a snapshot leaves out. */
-function readPackages(given) {
-  const lock = readJson(join(given.source, 'package-lock.json'));
-  const manifest = publishedManifest(readJson(join(given.source, 'package.json')), given);
+function publishedPackages(given) {
+  const { manifest, lock } = readPackages(given);
   const installed = shrinkwrap(manifest, lock, given);
   const all = Object.keys(installedPackages(manifest, lock));
   const leftOut = all.filter((path) => installed.packages[path] === undefined).map(nameOfPath);
@@ -103,15 +104,6 @@ function writeBill(given, packages) {
   const bundled = readJson(join(source, 'dist/bundled.json'));
   const bill = billOfMaterials({ ...given, ...packages, bundled });
   return writeJson(join(out, `gw-${version}.cdx.json`), bill);
-}
-
-function readJson(file) {
-  return JSON.parse(readFileSync(file, 'utf8'));
-}
-
-function writeJson(file, value) {
-  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
-  return file;
 }
 
 async function timed(what, act, show = () => undefined) {

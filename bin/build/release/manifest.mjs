@@ -84,7 +84,12 @@ export function notAsLocked(installed, locked) {
 
 /** Returns the name of a package for a message: "lmdb" of node_modules/lmdb. */
 export function nameOfPath(path) {
-  return `"${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}"`;
+  return `"${packageName(path)}"`;
+}
+
+/** Returns the name under which the package at a path of the lock file is imported. */
+export function packageName(path) {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 }
 
 /** A package without those dependencies that are left out: npm would fetch them, or refuse the file. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { locate } from './manifest.mjs';
+import { locate, packageName } from './manifest.mjs';
 
 const inOrder = (one, other) => (one < other ? -1 : 1);
 
@@ -50,7 +50,7 @@ export function billOfMaterials({ manifest, lock, bundled, installed, commit, ep
 }
 
 function component(path, locked, isBundled) {
-  const name = locked.name ?? nameOf(path);
+  const name = locked.name ?? packageName(path);
   const reference = refOf(path, locked);
   return {
     type: 'library',
@@ -85,16 +85,12 @@ function licensesOf({ license }) {
 }
 
 function refOf(path, locked) {
-  return purl(locked.name ?? nameOf(path), locked.version);
+  return purl(locked.name ?? packageName(path), locked.version);
 }
 
 /** The URL of a package (purl specification, type npm). */
 function purl(name, version) {
   return `pkg:npm/${name.replace('@', '%40')}@${version.replaceAll('+', '%2B')}`;
-}
-
-function nameOf(path) {
-  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 }
 
 function hexOf(integrity) {

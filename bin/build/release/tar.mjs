@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tar } from './archive.mjs';
 import { forEachArchitecture } from './installed-tree.mjs';
-import { licenses } from './licenses.mjs';
+import { installedLicenses } from './licenses.mjs';
 import { stageLinuxProgram } from './linux-program.mjs';
 
 /** Makes `gw-V-linux-ARCH.tar.xz` for both architectures: `bin/gw` and `lib/gw`, which work in any directory. */
@@ -16,7 +16,7 @@ export async function make(release) {
       kind: 'tarball',
     });
     symlinkSync('../lib/gw/dist/bin/gw.js', join(directory, 'bin/gw'));
-    writeFileSync(join(directory, 'LICENSES'), licenses(release, nodeLicense));
+    writeFileSync(join(directory, 'LICENSES'), installedLicenses(release, nodeLicense));
     return tar(directory, join(release.out, `${name}.tar.xz`), { compress: 'xz' });
   });
 }

@@ -1,8 +1,10 @@
 /** The extension for VS Code in one file, with the language client in it: `gw-V.vsix`. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { zipSync } from 'fflate';
+import { readJson } from './json.mjs';
+import { licenseOf } from './licenses.mjs';
 
 const EXTENSION = 'grammar/editors/vscode';
 /** The first time that a zip can tell; the same everywhere, because a zip has local times. */
@@ -69,15 +71,11 @@ async function bundle(source) {
 }
 
 function notice(directory) {
-  const { name, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-  return `${name} ${version}\n\n${licenceIn(directory)}\n`;
-}
-
-/** The text of a package's licence. Throws if it has none, for it has to be passed on. */
-function licenceIn(directory) {
-  const name = readdirSync(directory).find((each) => /^licen[cs]e/i.test(each));
-  if (name === undefined) throw new Error(`${directory} has no licence`);
-  return readFileSync(join(directory, name), 'utf8').trim();
+  const { name, version } = readJson(join(directory, 'package.json'));
+  const license = licenseOf(directory);
+  // It has to be passed on.
+  if (license === undefined) throw new Error(`${directory} has no licence`);
+  return `${name} ${version}\n\n${license}\n`;
 }
 
 function contentTypes() {

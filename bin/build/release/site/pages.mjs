@@ -1,12 +1,9 @@
 /** The pages of the documentation, as Markdown: files of the repository, and what the built program tells about itself. */
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { run } from '../run.mjs';
 import { manualPages } from './manual.mjs';
-
-const run = promisify(execFile);
 
 /** What the first digit of a rule's number stands for. */
 const SUBJECTS = {
@@ -60,8 +57,7 @@ function page({ text, ...rest }) {
 
 /** What the built program says: rules, variables, examples and the manual. */
 async function askProgram(source) {
-  const ask = async (...args) =>
-    (await run(process.execPath, [join(source, 'dist/bin/gw.js'), ...args], { maxBuffer: 1 << 26 })).stdout;
+  const ask = (...args) => run(process.execPath, [join(source, 'dist/bin/gw.js'), ...args]);
   const directory = mkdtempSync(join(tmpdir(), 'gw-manual-'));
   try {
     const [rules, variables, examples] = await Promise.all([
