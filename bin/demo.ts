@@ -13,7 +13,7 @@ import {
 } from '../src/pipeline.ts';
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot } from './examples.ts';
+import { packageRoot, releaseFile } from './examples.ts';
 import { demoSource, registerDemo, runningDemo } from './running-demo.ts';
 
 /** Options of `gw demo`. */
@@ -93,8 +93,7 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
 }
 
 function demoCommand(): string {
-  const isInstalled = existsSync(join(packageRoot(), 'dist/release.json'));
-  return isInstalled ? 'gw demo' : 'npm start --';
+  return existsSync(releaseFile()) ? 'gw demo' : 'npm start --';
 }
 
 /** Tells whether the default serving account can read these directories. */

@@ -14,6 +14,11 @@ export function packageRoot(): string {
   return directory;
 }
 
+/** Returns the path of what a release says of itself; a checkout has no such file. */
+export function releaseFile(): string {
+  return join(packageRoot(), 'dist/release.json');
+}
+
 const SUFFIX = '.conf';
 
 /** Returns the names of the examples in the installation, without suffix. */

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { MODULE_NAMES } from '../src/tools/lookups.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot } from './examples.ts';
+import { packageRoot, releaseFile } from './examples.ts';
 
 /** What a release writes into `dist/release.json`. */
 interface Release {
@@ -74,7 +73,7 @@ export function version({ json }: { readonly json?: boolean }): void {
 
 function versionFacts(): VersionFacts {
   const directory = packageRoot();
-  const { kind = 'checkout', ...built } = readRelease(directory) ?? {};
+  const { kind = 'checkout', ...built } = readRelease() ?? {};
   const { node, v8, openssl } = process.versions;
   return {
     version: VERSION,
@@ -87,9 +86,9 @@ function versionFacts(): VersionFacts {
   };
 }
 
-function readRelease(directory: string): Release | undefined {
+function readRelease(): Release | undefined {
   try {
-    const { commit, date, kind } = readJson(join(directory, 'dist/release.json')) as Release;
+    const { commit, date, kind } = readJson(releaseFile()) as Release;
     return { commit, date, kind };
   } catch {
     return undefined;
