@@ -10,16 +10,17 @@ const owner = wholeFile();
 const SECRET = 'open-sesame';
 let gw: Gateway;
 
-const conf = (dir: string, port: number): string => `
+/** `load` makes another port of each load, of which the workers get copies. */
+const confOf = (dir: string, port: number, load: number): string => `
   access_log syslog:server=unix:${dir}/log.sock;
   server {
     listen 127.0.0.1:${port};
-    listen unix:${dir}/gw.sock;
+    listen unix:${dir}/gw-${load}.sock;
     location / { return 200 "\${env:DOOR}"; }
   }`;
 
 beforeAll(async () => {
-  gw = await startSupervised(owner, conf, {
+  gw = await startSupervised(owner, (dir, port) => confOf(dir, port, 0), {
     main: 'http_engine node;',
     workers: 2,
     env: { DOOR: SECRET },
@@ -36,14 +37,14 @@ function programsOf(pid: number): readonly string[] {
 
 /** The environment of a child of the master, by a word of its command line; a request or a reload starts it. */
 async function environmentOf(word: string): Promise<string> {
-  for (;;) {
+  for (let load = 1; ; load += 1) {
     for (const pid of programsOf(masterPid(gw))) {
       const [command, environment] = [read(pid, 'cmdline'), read(pid, 'environ')];
       // Between fork and exec it is a copy of its parent.
       if (command.includes(word)) return environment;
     }
     await gw.expect('GET /', { status: 200, body: SECRET });
-    await gw.reload(gw.confOf(conf));
+    await gw.reload(gw.confOf((dir, port) => confOf(dir, port, load)));
     await sleep(5);
   }
 }
