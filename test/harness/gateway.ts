@@ -58,7 +58,13 @@ const MOST_IDLE = 4;
 /** Directives that show counters, which begin with the process, and one that only a start can raise. */
 const OF_THE_START =
   /\b(control_\w+|prometheus_metrics|stub_status|upstream_balancer_status|large_client_header_buffers)\b/;
-const KEPT_FILES: ReadonlySet<string> = new Set(['gw.conf', 'gw.pid', 'error.log', 'access.log']);
+const KEPT_FILES: ReadonlySet<string> = new Set([
+  'gw.conf',
+  'gw.pid',
+  'gw.pid.status',
+  'error.log',
+  'access.log',
+]);
 const READY = /start worker processes/;
 const RELOADED = /reload (done|refused)/;
 
