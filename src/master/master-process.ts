@@ -32,6 +32,7 @@ const FOR_SUPERVISOR: Readonly<Record<ToSupervisor['type'], true>> = {
   take: true,
   copy: true,
   handed: true,
+  left: true,
 };
 
 /** How to start a master. */

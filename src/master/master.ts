@@ -25,7 +25,7 @@ import type { Privileges } from './privileges/index.ts';
 import { pidFileOf } from './process-files.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import type { Outcome } from './protocol.ts';
-import { handOver } from './upgrade/hand-over.ts';
+import { handOver, untilClosed } from './upgrade/hand-over.ts';
 import { isUpgrade } from './upgrade/inheritance.ts';
 import { largestIdOf, Workers } from './workers.ts';
 
@@ -156,6 +156,14 @@ export class Master {
     const handed = this.#busy.then(() => handOver(this.#plan.ports));
     this.#busy = handed;
     return handed;
+  }
+
+  /** Resolves when a stopped master accepts no more connections, to the time within which its requests end. */
+  async left(): Promise<number> {
+    const { ports, main } = this.#plan;
+    await untilClosed(ports);
+    this.#options.log.write('notice', 'the listening sockets are closed');
+    return main.core.shutdownTimeoutMs;
   }
 
   /** Reopens log files after rotation, and after a reload in progress. Calls in the meantime are combined. */

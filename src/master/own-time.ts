@@ -6,6 +6,31 @@ const TICK_MS = 10;
 /** After the thread's name, which may contain anything: state, ten fields, CPU time in user mode and kernel. */
 const STATE_AND_TIMES = /^.*\) (\S)(?: \S+){10} (\d+) (\d+)/s;
 
+/** How often `watchOwnTime` looks. */
+const CHECK_MS = 250;
+
+/** Limits of a time that a process gets. */
+export interface OwnTimeLimits {
+  /** Of the process's own time. */
+  readonly ownMs: number;
+  /** Of all time, with that in which it waits for a CPU. */
+  readonly mostMs: number;
+}
+
+/** Calls `late` once when a process has had its time. Returns the function that ends the watch. */
+export function watchOwnTime(pid: number, { ownMs, mostMs }: OwnTimeLimits, late: () => void): () => void {
+  const ownTime = new OwnTime(pid, pid);
+  let [own, passed] = [0, 0];
+  const timer = setInterval(() => {
+    passed += CHECK_MS;
+    own += ownTime.of(CHECK_MS);
+    if (own < ownMs && passed < mostMs) return;
+    clearInterval(timer);
+    late();
+  }, CHECK_MS);
+  return () => clearInterval(timer);
+}
+
 /**
  * Measures how much of a time a thread has had for itself: it ran, or it waited for something other than a CPU. On a
  * busy machine a thread may wait for a CPU for seconds; that does not mean that it hangs.

@@ -43,7 +43,9 @@ export type ToSupervisor =
   | { readonly type: 'take'; readonly index: number }
   /** The running master hands over a socket, which comes with the message, and says when it has sent the last one. */
   | { readonly type: 'copy'; readonly key: string }
-  | { readonly type: 'handed'; readonly fault?: string | undefined };
+  | { readonly type: 'handed'; readonly fault?: string | undefined }
+  /** A replaced master has closed its listening sockets, and ends within this time (`worker_shutdown_timeout`). */
+  | { readonly type: 'left'; readonly endsWithinMs: number };
 
 /** A message from the supervisor to the master. */
 export type ToMaster =
@@ -56,7 +58,9 @@ export type ToMaster =
   | { readonly type: 'taken'; readonly index: number }
   /** A new master serves: this one ends when its requests have ended. */
   | { readonly type: 'replaced' }
-  | { readonly type: 'upgrade failed'; readonly reason: string };
+  | { readonly type: 'upgrade failed'; readonly reason: string }
+  /** The master that this one has replaced did not end by itself. */
+  | { readonly type: 'killed'; readonly reason: string };
 
 /**
  * Returns the exit code of a start that failed although the configuration has no fault, such as on a port that is taken:

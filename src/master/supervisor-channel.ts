@@ -39,8 +39,10 @@ export function obeySupervisor(master: Master, log: ErrorLog, replaced: () => vo
   if (process.env['GW_SUPERVISOR'] === undefined) return;
   process.on('message', (message: ToMaster) => {
     if (message.type === 'hand over') void master.handOver();
-    else if (message.type === 'replaced')
+    else if (message.type === 'replaced') {
       void master.stop({ graceful: true, isReplaced: true }).then(replaced);
+      void master.left().then((endsWithinMs) => tellSupervisor({ type: 'left', endsWithinMs }));
+    } else if (message.type === 'killed') log.write('alert', message.reason);
     else if (message.type === 'upgrade failed')
       log.write('error', `upgrade failed, the running program goes on: ${message.reason}`);
   });

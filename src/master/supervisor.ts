@@ -6,6 +6,7 @@ import { type MasterEnd, MasterProcess } from './master-process.ts';
 import { commandName, nameProcess, removePidFile } from './process-files.ts';
 import { failureCode, PROTOCOL, type ToSupervisor } from './protocol.ts';
 import { Status } from './status.ts';
+import { Leaving } from './upgrade/leaving.ts';
 import { ProgramPath } from './upgrade/program.ts';
 import { Upgrade } from './upgrade/upgrade.ts';
 
@@ -44,7 +45,7 @@ class Supervisor {
   /** The master that serves or is to serve. */
   #master: MasterProcess | undefined;
   /** Masters that an upgrade has replaced, and that still have requests. */
-  readonly #replaced = new Set<MasterProcess>();
+  readonly #replaced = new Map<MasterProcess, Leaving>();
   #upgrade: Upgrade | undefined;
   /** Resolves when another master has taken the place of this one. */
   #isReplaced!: Promise<void>;
@@ -83,7 +84,7 @@ class Supervisor {
       const startedMs = performance.now();
       const { code, signal } = await this.#runOnce(lastEnd);
       if (this.#stopping) {
-        await Promise.all([...this.#replaced].map(({ ended }) => ended));
+        await Promise.all([...this.#replaced.keys()].map(({ ended }) => ended));
         return code ?? (ENDING.some((ending) => ending === signal) ? 0 : 1);
       }
       if (code === 0 || !this.#served) return code ?? failureCode();
@@ -145,6 +146,7 @@ class Supervisor {
 
   #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
     this.#upgrade?.hear(master, message, socket);
+    if (message.type === 'left') this.#replaced.get(master)?.left(message.endsWithinMs);
     if (master !== this.#master) return;
     if (message.type === 'ready') this.#serves(master);
     else if (message.type === 'last') master.tell({ type: 'last', candidate: this.#lastGood });
@@ -175,7 +177,7 @@ class Supervisor {
     }
     master.kill(signal);
     // Rotated logs are those of all masters.
-    if (signal === 'SIGUSR1') for (const replaced of this.#replaced) replaced.kill(signal);
+    if (signal === 'SIGUSR1') for (const replaced of this.#replaced.keys()) replaced.kill(signal);
   }
 
   /** Starts the program that is installed now beside the running master, and puts it in its place if it serves. */
@@ -219,7 +221,8 @@ class Supervisor {
     this.#master = next;
     this.#replacedNow();
     this.#awaitReplacement();
-    if (running.isReady) this.#replaced.add(running);
+    if (running.isReady)
+      this.#replaced.set(running, new Leaving(running, (reason) => this.#tellKilled(reason)));
     running.leaves = 'files';
     next.leaves = 'nothing';
     next.keeper.succeed(running.keeper);
@@ -227,6 +230,11 @@ class Supervisor {
     if (oldFile !== undefined && oldFile !== next.facts?.pidFile) removePidFile(oldFile, process.pid);
     running.tell({ type: 'replaced' });
     if (next.facts) this.#status.serves(next.facts);
+  }
+
+  #tellKilled(reason: string): void {
+    this.#tell(reason);
+    this.#master?.tell({ type: 'killed', reason });
   }
 
   async #goOn(running: MasterProcess, next: MasterProcess): Promise<void> {
@@ -241,7 +249,7 @@ class Supervisor {
     this.#stopping = true;
     this.#upgrade?.cancel('the gateway stops');
     this.#master?.kill(signal);
-    for (const replaced of this.#replaced) replaced.kill(signal);
+    for (const replaced of this.#replaced.keys()) replaced.kill(signal);
     this.#wake?.();
   }
 

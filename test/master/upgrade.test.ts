@@ -58,7 +58,7 @@ for (const { engine, rounds } of [
         await gw.waitForLog(/a new program starts/, from);
         const [response, respond] = [gw.fetch('/slow'), await upstream.asked()];
         expect(await done).toMatchObject({ isDone: true });
-        await gw.waitForLog(/gracefully shutting down/, from);
+        await gw.waitForLog(new RegExp(`${running}#0: the listening sockets are closed`), from);
         respond();
         expect(await response).toMatchObject({ status: 200, body: 'at last' });
         expect(masterPid(gw)).not.toBe(running);
@@ -134,6 +134,45 @@ test('the running program goes on if the new one does not serve', { timeout: LIM
   expect((await lanes.stop()).failures).toEqual([]);
 });
 
+/** Replaced programs that do not end, and why they are killed. The supervisor is one that waits less. */
+const staying: readonly { readonly it: string; readonly change: Change; readonly says: RegExp }[] = [
+  {
+    it: 'goes on listening',
+    change: [/message\.type === "replaced"/, 'false'],
+    says: /its listening sockets were still open after [\d.]+ s/,
+  },
+  {
+    it: 'goes on after its requests',
+    change: [/isReplaced: true \}\)\.then\(replaced\)/, 'isReplaced: true })'],
+    says: /it went on after "worker_shutdown_timeout"/,
+  },
+];
+
+for (const { it, change, says } of staying) {
+  test(
+    `a replaced program that ${it} is killed, and the new one serves`,
+    { timeout: LIMIT_MS },
+    async (t) => {
+      const { program, install } = installation(t);
+      install(
+        change,
+        [/\bCLOSE_MS = 1e4\b/, 'CLOSE_MS = 200'],
+        [/AFTERWARDS_MS = 15e3/, 'AFTERWARDS_MS = 0'],
+      );
+      const options = { program, main: 'worker_shutdown_timeout 1s;', expectAlerts: true };
+      const gw = await startSupervised(t, CONF, options);
+      const running = masterPid(gw);
+      install();
+      expect(await upgraded(gw)).toMatchObject({ isDone: true });
+      await gw.waitForLog(
+        new RegExp(`the replaced program \\(process ${running}\\) was killed: ${says.source}`),
+      );
+      await expect.poll(() => childrenOf(gw.pid)).toEqual([String(masterPid(gw))]);
+      await gw.expect('GET /', { status: 200, body: 'ok' });
+    },
+  );
+}
+
 test(
   'the new program serves if the running one is killed meanwhile, and is started again if it is killed later',
   { timeout: LIMIT_MS },
@@ -183,6 +222,7 @@ test.runIf(IS_ROOT)(
       install();
       const running = masterPid(gw);
       expect(await upgraded(gw)).toMatchObject({ isDone: true });
+      await gw.waitForLog(new RegExp(`${running}#0: the listening sockets are closed`));
       await gw.waitForLog(new RegExp(`\\] ${running}#0: exit$`, 'm'));
       for (const lane of lanes) await lane.responses(10);
       for (const name of ['a.sock', 'b.sock']) expect(await getOverUnix(join(gw.dir, name))).toBe(200);

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { helperEnvironment, listeningSockets } from '../../system/index.ts';
@@ -8,6 +9,7 @@ import type { ToSupervisor } from '../protocol.ts';
 
 /** Time limit for the copies of all sockets. It includes the start of the process that sends them. */
 const COPY_MS = 5_000;
+const CLOSED_CHECK_MS = 100;
 
 /**
  * Sends copies of all sockets on which this process listens to the supervisor, for a new master. Those of
@@ -17,8 +19,7 @@ const COPY_MS = 5_000;
 export async function handOver(ports: readonly PortPlan[]): Promise<void> {
   let fault: string | undefined;
   try {
-    const addresses = ports.map(({ address }) => ({ key: addressText(address), address }));
-    const found = listeningSockets(addresses);
+    const found = socketsOf(ports);
     const copies = await copiesOf(found.map(({ fd }) => fd));
     for (const [index, copy] of copies.entries()) {
       await tell({ type: 'copy', key: found[index]?.key as string }, copy);
@@ -28,6 +29,19 @@ export async function handOver(ports: readonly PortPlan[]): Promise<void> {
     fault = `its sockets cannot be handed over: ${(error as Error).message}`;
   }
   await tell({ type: 'handed', fault });
+}
+
+/**
+ * Resolves when this process has closed its sockets of these ports, whichever of its threads had opened them. Unix
+ * sockets do not count: the handles of some stay open so that their files stay (see `SharedSockets`).
+ */
+export async function untilClosed(ports: readonly PortPlan[]): Promise<void> {
+  const inet = ports.filter(({ address }) => address.kind === 'inet');
+  while (socketsOf(inet).length > 0) await delay(CLOSED_CHECK_MS, undefined, { ref: false });
+}
+
+function socketsOf(ports: readonly PortPlan[]): ReturnType<typeof listeningSockets> {
+  return listeningSockets(ports.map(({ address }) => ({ key: addressText(address), address })));
 }
 
 function tell(message: ToSupervisor, socket?: BoundSocket): Promise<void> {

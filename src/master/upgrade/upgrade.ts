@@ -1,12 +1,11 @@
 import type { BoundSocket } from '../bound-sockets.ts';
 import type { MasterProcess } from '../master-process.ts';
-import { OwnTime } from '../own-time.ts';
+import { watchOwnTime } from '../own-time.ts';
 import type { ToSupervisor } from '../protocol.ts';
 
 /** Time for the new program to serve, without time in which it waits for a CPU (see `OwnTime`), and with it. */
 const START_MS = 10_000;
 const MOST_START_MS = 60_000;
-const CHECK_MS = 250;
 /** Maximum number of sockets that are handed over. */
 const MOST_SOCKETS = 4_096;
 
@@ -31,28 +30,19 @@ export class Upgrade {
   constructor(running: MasterProcess, next: MasterProcess) {
     this.running = running;
     this.next = next;
-    const timer = this.#watch(next.pid);
+    const limits = { ownMs: START_MS, mostMs: MOST_START_MS };
+    const unwatch = watchOwnTime(next.pid, limits, () =>
+      this.#settle(`the new program does not serve within ${START_MS / 1_000} s`),
+    );
     this.outcome = new Promise<string | undefined>((resolve) => {
       this.#settle = resolve;
     }).finally(() => {
-      clearInterval(timer);
+      unwatch();
       for (const { socket } of this.#sockets) socket.close();
     });
     void next.ended.then(({ code, signal }) =>
       this.#settle(`the new program ended before it served (${signal ?? `code ${code}`})`),
     );
-  }
-
-  /** Ends the attempt if the new program takes too long. */
-  #watch(pid: number): NodeJS.Timeout {
-    const ownTime = new OwnTime(pid, pid);
-    let [ownMs, passedMs] = [0, 0];
-    return setInterval(() => {
-      passedMs += CHECK_MS;
-      ownMs += ownTime.of(CHECK_MS);
-      if (ownMs >= START_MS || passedMs >= MOST_START_MS)
-        this.#settle(`the new program does not serve within ${START_MS / 1_000} s`);
-    }, CHECK_MS);
   }
 
   /** Ends the attempt. */
