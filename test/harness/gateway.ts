@@ -57,7 +57,7 @@ const MOST_USES = 40;
 const MOST_IDLE = 4;
 /** Directives that show counters, which begin with the process, and one that only a start can raise. */
 const OF_THE_START =
-  /\b(control_\w+|prometheus_metrics|stub_status|upstream_balancer_status|large_client_header_buffers)\b/;
+  /\b(control_\w+|prometheus_metrics|stub_status|health_status|health_metrics|upstream_balancer_status|large_client_header_buffers)\b/;
 const KEPT_FILES: ReadonlySet<string> = new Set([
   'gw.conf',
   'gw.pid',

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { oneGateway } from '../../harness/gateway.ts';
@@ -55,3 +57,23 @@ test.runIf(ON_NODE_ENGINE)(
     expect(await client.closed).toMatch(/^HTTP\/1\.1 400 [^]*page$/);
   },
 );
+
+for (const directives of ['return 200 page;', 'root .;', 'client_max_body_size 10; root .;']) {
+  test(`a client that wants its connection closed can send its body to the end, in spite of ${directives}`, async (t) => {
+    const gw = await load(t, `server { location /in { ${directives} } location /next { return 200; } }`, {
+      in: 'page',
+    });
+    // The gateway may say at once that nothing follows its response; a reset is what would lose the response.
+    const client = connect({ port: gw.port, host: '127.0.0.1', allowHalfOpen: true });
+    t.onTestFinished(() => void client.destroy());
+    const failed = new Promise((_, reject) => client.on('error', reject));
+    client.write(`${HEAD}Connection: close\r\nContent-Length: 20\r\n\r\n`);
+    await once(client, 'data');
+    const ended = once(client, 'end');
+    for (let nth = 0; nth < 20; nth += 1) {
+      await gw.expect('GET /next', { status: 200 });
+      client.write('x');
+    }
+    await Promise.race([ended, failed]);
+  });
+}

@@ -93,6 +93,9 @@ export class UwsReceiver implements Failing {
       req.forEach(open.scan.visit);
       const facts = this.#factsOf(req, open);
       wire = new UwsWire(res, facts, open);
+      // This is how uWebSockets.js recognizes "close". It would then close the connection right after a response, and
+      // a client that is still sending its body could not read it.
+      if (facts.contentLength > 0 && req.getHeader('connection').length === 5) wire.x.closing = true;
       this.#begin(wire, open, facts.refusal);
       wire.leaveHandler();
     } catch (error) {

@@ -173,6 +173,7 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   write(body: string | Uint8Array): void {
+    this.#outlastBody();
     if (!this.#hasWaited && (this.#isAhead || this.#closesInParser)) return this.#writeInNextTurn(body);
     this.#send(() => {
       if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
@@ -181,6 +182,14 @@ export class UwsWire implements Wire, StreamOwner {
         this.#writeLarge(Buffer.from(body as string));
       else this.#writeWhole(body);
     });
+  }
+
+  /**
+   * A response that closes the connection must not cut a client that is still sending, which could not read it then:
+   * the body is received, and dropped, for as long as the `lingering_*` directives say.
+   */
+  #outlastBody(): void {
+    if (this.#body !== undefined && this.#inHandler && this.#closes()) this.detach();
   }
 
   /** True if the response would precede the end of the request's body. */
@@ -212,6 +221,7 @@ export class UwsWire implements Wire, StreamOwner {
   }
 
   open(lengthBytes: number): ResponseStream | undefined {
+    this.#outlastBody();
     if (this.#isHeadAlone) {
       this.#send(() => this.#writeHeadAlone(lengthBytes));
       return undefined;
