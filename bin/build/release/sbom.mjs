@@ -13,8 +13,8 @@ export function billOfMaterials({ manifest, lock, bundled, installed, commit, ep
   const own = Object.keys(installed.packages).filter((path) => path !== '');
   const paths = [...new Set([...bundled, ...own])].sort(inOrder);
   const isBundled = new Set(bundled);
+  const added = uniqueByRef(components);
   const root = purl(manifest.name, manifest.version);
-  const refs = (list) => [...new Set(list.map((path) => refOf(path, packages[path])))].sort(inOrder);
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
     bomFormat: 'CycloneDX',
@@ -35,18 +35,24 @@ export function billOfMaterials({ manifest, lock, bundled, installed, commit, ep
     },
     components: [
       ...uniqueByRef(paths.map((path) => component(path, packages[path], isBundled.has(path)))),
-      ...components,
+      ...added,
     ],
     dependencies: [
-      { ref: root, dependsOn: refs(paths) },
-      ...uniqueByRef(
-        paths.map((path) => ({
-          ref: refOf(path, packages[path]),
-          dependsOn: refs(neededBy(path, paths, packages)),
-        })),
-      ),
+      { ref: root, dependsOn: [...refsOf(paths, packages), ...added.map((each) => each['bom-ref'])] },
+      ...uniqueByRef(paths.map((path) => needs(path, paths, packages))),
     ],
   };
+}
+
+function needs(path, paths, packages) {
+  return {
+    ref: refOf(path, packages[path]),
+    dependsOn: refsOf(neededBy(path, paths, packages), packages),
+  };
+}
+
+function refsOf(paths, packages) {
+  return [...new Set(paths.map((path) => refOf(path, packages[path])))].sort(inOrder);
 }
 
 function component(path, locked, isBundled) {
