@@ -183,6 +183,7 @@ test('the bill of materials has what is bundled and what is installed, with vers
     installed,
     commit,
     epoch: 1_700_000_000,
+    components: [],
   });
   const found = (name: string): any => bill.components.find((each: any) => each.name === name); // eslint-disable-line typescript/no-explicit-any
   expect(bill).toMatchObject({

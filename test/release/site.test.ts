@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
@@ -14,25 +14,33 @@ import { makeArtifact, VERSION } from './artifacts.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'gw-site-'));
 const SITE = join(dir, 'site');
+const file = wholeFile();
 let files: readonly string[];
+let gw: Gateway;
+let browser: Browser;
 afterAll(() => rmSync(dir, { recursive: true }));
 beforeAll(async () => {
-  await makeArtifact('site', dir);
-  files = readdirSync(SITE, { recursive: true }).filter((name) =>
-    statSync(join(SITE, String(name))).isFile(),
-  ) as string[];
+  const types =
+    'types { text/html html; text/css css; text/javascript js; image/svg+xml svg; image/webp webp; }';
+  const conf = `${types} server { location /docs/ { alias ${SITE}/; index index.html; } }`;
+  [gw, browser] = await Promise.all([
+    startGateway(file, conf),
+    startBrowser(file),
+    makeArtifact('site', dir),
+  ]);
+  const names = readdirSync(join(SITE, 'latest'), { recursive: true, encoding: 'utf8' });
+  files = names.map((name) => `latest/${name}`).filter((name) => statSync(join(SITE, name)).isFile());
 });
 
 const read = (name: string): string => readFileSync(join(SITE, name), 'utf8');
-const pages = (): string[] => files.filter((name) => name.startsWith('latest/') && name.endsWith('.html'));
+const pages = (): string[] => files.filter((name) => name.endsWith('.html'));
 
 test('the site is small, and latest is its newest version', () => {
-  const bytes = (names: readonly string[]): number =>
-    names.reduce((sum, name) => sum + statSync(join(SITE, name)).size, 0);
-  expect(bytes(files)).toBeLessThan(8 << 20);
-  for (const name of pages()) expect([name, bytes([name]) < 80_000]).toEqual([name, true]);
-  const inside = (folder: string): string[] => files.filter((name) => name.startsWith(`${folder}/`));
-  expect(inside(VERSION).map((name) => name.replace(VERSION, 'latest'))).toEqual(inside('latest'));
+  const bytes = (name: string): number => statSync(join(SITE, name)).size;
+  expect(readdirSync(SITE)).toEqual([VERSION, 'index.html', 'latest', 'llms.txt', 'versions.html']);
+  expect(files.reduce((sum, name) => sum + bytes(name), 0)).toBeLessThan(5 << 20);
+  for (const name of pages()) expect([name, bytes(name) < 80_000]).toEqual([name, true]);
+  expect(readlinkSync(join(SITE, 'latest'))).toBe(VERSION);
   expect(read('versions.html')).toContain(`href="${VERSION}/index.html"`);
 });
 
@@ -47,7 +55,7 @@ test('every page is there as Markdown, and listed for programs', () => {
 });
 
 test('no page has anything inline, or loads anything from elsewhere', () => {
-  for (const name of [...pages(), 'index.html', 'versions.html', '404.html']) {
+  for (const name of [...pages(), 'index.html', 'versions.html']) {
     if (name !== 'index.html') expect(read(name)).toContain("content=\"default-src 'none';");
     expect([
       name,
@@ -116,16 +124,6 @@ test('a link that leads nowhere ends the build, which names it', async () => {
     ]),
   );
   expect(broken).toEqual(['a.html: b.html#y', 'a.html: c.html', 'a.html: https://example.com/a.png']);
-});
-
-const file = wholeFile();
-let gw: Gateway;
-let browser: Browser;
-beforeAll(async () => {
-  const types =
-    'types { text/html html; text/css css; text/javascript js; image/svg+xml svg; image/webp webp; }';
-  const conf = `${types} server { location /docs/ { alias ${SITE}/; index index.html; } error_page 404 /docs/404.html; }`;
-  [gw, browser] = await Promise.all([startGateway(file, conf), startBrowser(file)]);
 });
 
 /** Opens a page; the test fails when that reports a fault. */

@@ -8,7 +8,7 @@ const inOrder = (one, other) => (one < other ? -1 : 1);
  * beside it on some platform. `bundled` are paths of the lock file, `installed` is npm-shrinkwrap.json, and `components`
  * are what single artifacts contain besides.
  */
-export function billOfMaterials({ manifest, lock, bundled, installed, commit, epoch, components = [] }) {
+export function billOfMaterials({ manifest, lock, bundled, installed, commit, epoch, components }) {
   const { packages } = lock;
   const own = Object.keys(installed.packages).filter((path) => path !== '');
   const paths = [...new Set([...bundled, ...own])].sort(inOrder);

@@ -1,15 +1,15 @@
 /**
- * The documentation as a site of plain files, `site/V/` and `site/latest/`. It works below any path and from a file system,
- * and asks nothing of other hosts.
+ * The documentation as a site of plain files, `site/V/`, with a link `site/latest` to it. It works below any path and from
+ * a file system, and asks nothing of other hosts.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { brokenLinks, linkPages } from './site/links.mjs';
 import { renderer } from './site/markdown.mjs';
 import { collectPages } from './site/pages.mjs';
 import { searchIndex } from './site/search-index.mjs';
-import { forwardText, notFoundText, pageText, searchText, versionsText } from './site/template.mjs';
+import { forwardText, pageText, searchText, versionsText } from './site/template.mjs';
 
 const ASSETS = 'bin/build/release/site/assets';
 const SUMMARY =
@@ -24,10 +24,10 @@ export async function make({ out, version, source }) {
 }
 
 /**
- * Writes the documentation of a version into a directory. Other versions in it stay, and `latest` is the newest one. `base`
- * is the path of the site on its host, which only the page for missing pages has to know. Throws a message with every broken link.
+ * Writes the documentation of a version into a directory. Other versions in it stay, and `latest` is the newest one.
+ * Throws a message with every broken link.
  */
-export async function writeSite({ directory, version, source, base = '/' }) {
+export async function writeSite({ directory, version, source }) {
   const render = await renderer(source);
   const pages = linkPages(await collectPages(source));
   const rendered = pages.map((page) => ({ ...page, ...render(page) }));
@@ -42,13 +42,13 @@ export async function writeSite({ directory, version, source, base = '/' }) {
   ]);
   const broken = brokenLinks(files);
   if (broken.length > 0) throw new Error(`the site has broken links\n  ${broken.join('\n  ')}`);
-  writeVersion(join(directory, version), files);
+  writeFiles(join(directory, version), files);
   const versions = versionsIn(directory);
-  if (versions[0] === version) writeVersion(join(directory, 'latest'), files);
+  rmSync(join(directory, 'latest'), { recursive: true, force: true });
+  symlinkSync(versions[0], join(directory, 'latest'));
   const root = [
     ['index.html', forwardText()],
-    ['versions.html', versionsText({ versions, version: versions[0] })],
-    ['404.html', notFoundText({ base, version: versions[0] })],
+    ['versions.html', versionsText(versions)],
   ];
   if (versions[0] === version) root.push(['llms.txt', contentsText(rendered, 'latest/')]);
   for (const [name, content] of root) writeFileSync(join(directory, name), content);
@@ -86,7 +86,7 @@ function contentsText(pages, root) {
   return `# gw\n\n> ${SUMMARY}\n\n${lists.join('\n')}`;
 }
 
-function writeVersion(directory, files) {
+function writeFiles(directory, files) {
   rmSync(directory, { recursive: true, force: true });
   for (const [path, content] of files) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { sha256 } from './archive.mjs';
 
-/** Returns the name below `out` and the SHA-256 of each file, sorted. Of directories all files count. */
+/** Returns the name below `out` and the SHA-256 of each file, sorted. Of directories all files count, but no links. */
 export async function hashesOf(out, files) {
   const hashes = files
     .flatMap(filesBelow)
@@ -13,7 +13,8 @@ export async function hashesOf(out, files) {
 
 function filesBelow(path) {
   if (!statSync(path).isDirectory()) return [path];
-  return readdirSync(path).flatMap((name) => filesBelow(join(path, name)));
+  const entries = readdirSync(path, { withFileTypes: true }).filter((entry) => !entry.isSymbolicLink());
+  return entries.flatMap(({ name }) => filesBelow(join(path, name)));
 }
 
 /** Reads the key that signs, `undefined` without a file. Throws if it is not ed25519, or others can read it. */

@@ -72,35 +72,19 @@ ${searchForm('')}
   });
 }
 
-/** Returns the page for what is missing. Its links start from the path of the site, for it is shown at any path. */
-export function notFoundText({ base, version }) {
-  return documentText({
-    path: '404',
-    base: `${base}latest/`,
-    version,
-    title: 'Not found · gw',
-    description: 'There is no such page.',
-    body: `<main id="content" tabindex="-1">
-<h1>There is no such page</h1>
-<p>It may have another name in this version. Search for it, or begin at <a href="index.html">the introduction</a>,
-<a href="guide/index.html">the guide</a> or <a href="reference/by-name.html">the directives by name</a>.</p>
-</main>`,
-  });
-}
-
 /** Returns the list of versions. */
-export function versionsText({ versions, version }) {
+export function versionsText(versions) {
   const items = versions.map((each) => `<li><a href="${each}/index.html">${each}</a>\n`);
   return documentText({
     path: 'latest/versions',
     root: 'latest/',
-    version,
+    version: versions[0],
     title: 'Versions · gw',
     description: 'The documentation of each version of gw.',
     body: `<main id="content" tabindex="-1">
 <h1>Versions</h1>
 <ul>
-<li><a href="latest/index.html">latest</a>, today ${version}</li>
+<li><a href="latest/index.html">latest</a>, today ${versions[0]}</li>
 ${items.join('')}</ul>
 </main>`,
   });
@@ -121,24 +105,24 @@ export function forwardText() {
 }
 
 function documentText({ path, version, title, description, markdown, body, ...rest }) {
-  const { sidebar = '', searches = false, base, root = '../'.repeat(path.split('/').length - 1) } = rest;
-  const policy = base === undefined ? POLICY : POLICY.replace("base-uri 'none'", "base-uri 'self'");
+  const { sidebar = '', searches = false, root = '../'.repeat(path.split('/').length - 1) } = rest;
   return `<!doctype html>
 <html lang="en" data-root="${root}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
 <meta name="description" content="${escapeHtml(description)}">
-${base === undefined ? '' : `<base href="${base}">\n`}<link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
+<link rel="icon" href="${root}assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${root}assets/style.css">
 <script src="${root}assets/colours.js"></script>
 <script src="${root}assets/page.js" defer></script>
 ${markdown === undefined ? '' : `<link rel="alternate" type="text/markdown" href="${markdown}">\n`}</head>
 <body>
-${base === undefined ? '<a class="skip" href="#content">Skip to the content</a>\n' : ''}<header class="top">
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top">
 ${sidebar === '' ? '' : '<button class="menu" type="button" popovertarget="menu">Menu</button>\n'}<a class="brand" href="${root}index.html"><img src="${root}assets/icon.svg" alt="" width="26" height="26"><span>gw</span></a>
 <a class="version" href="${root}../versions.html">${version}</a>
 ${searches ? '' : searchForm(root)}
