@@ -10,6 +10,7 @@ export {
   AT,
   defines,
   pathFrom,
+  privateFile,
   shares,
   uses,
   type NameKind,

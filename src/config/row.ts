@@ -50,6 +50,8 @@ export interface NameRole extends WordPart {
 export interface PathRole extends WordPart {
   readonly kind: 'path';
   readonly from: 'confDir' | 'prefix';
+  /** What only those who need it may read: keys and passphrases, or hashes against which passwords can be tried. */
+  readonly holds?: 'secrets' | 'password hashes';
 }
 
 /**
@@ -76,6 +78,11 @@ export function shares(kind: NameKind, place: WordPart = {}): readonly [NameRole
 /** The role of a directive whose first word is a path, unless that word is one of `off`, `syslog:…` and the like. */
 export function pathFrom(from: PathRole['from']): readonly [PathRole] {
   return [{ kind: 'path', from }];
+}
+
+/** The role of a directive whose first word is a file in the directory of the configuration that others must not read. */
+export function privateFile(holds: NonNullable<PathRole['holds']>): readonly [PathRole] {
+  return [{ kind: 'path', from: 'confDir', holds }];
 }
 
 /** The usual parts of words that are names. */

@@ -1,5 +1,5 @@
 import type { TlsConfig } from '../../client/index.ts';
-import { certificateCache, directivesFor, pathFrom, readers } from '../../config/index.ts';
+import { certificateCache, directivesFor, pathFrom, privateFile, readers } from '../../config/index.ts';
 import { confCommand, loadedFile, tlsVersions } from './tls-readers.ts';
 
 const { flag, integer, text, value } = readers;
@@ -95,7 +95,7 @@ export const tlsRows = directivesFor<TlsConfig>()({
     args: loadedFile('certificate key', true),
     into: 'sslCertificateKey',
     summary: "The key of the gateway's client certificate (PEM).",
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
     source: 'nginx',
   },
   ssl_certificate_cache: {
@@ -112,7 +112,7 @@ export const tlsRows = directivesFor<TlsConfig>()({
     args: loadedFile('password file'),
     into: 'sslPasswordFile',
     summary: 'Passphrases for the key, one on each line.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
     source: 'nginx',
   },
   ssl_conf_command: {

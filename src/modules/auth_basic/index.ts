@@ -1,4 +1,4 @@
-import { directivesFor, pathFrom, readers } from '../../config/index.ts';
+import { directivesFor, privateFile, readers } from '../../config/index.ts';
 import { moduleFor } from '../../contract/index.ts';
 import { atMost, CryptWorker, type PasswordLibraries, Verifier } from './password/verifier.ts';
 import { type AuthBasicConfig, compileCheck, isOff, UserFiles } from './check.ts';
@@ -29,7 +29,7 @@ const directives = directivesFor<AuthBasicConfig>()({
     into: 'userFile',
     summary:
       'Names and passwords, one pair per line, relative to the directory of the configuration file. Stored as bcrypt, SHA-crypt, MD5-crypt (`$apr1$`, `$1$`), `{SHA}`, `{SSHA}` or `{PLAIN}`, as `gw hash-password` writes them; the 13 characters of DES crypt let nobody in. Passwords of more than 512 bytes are wrong; where more than 64 of a worker wait to be checked, further ones get 503.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('password hashes'),
     source: 'nginx ngx_http_auth_basic_module#auth_basic_user_file',
   },
 });

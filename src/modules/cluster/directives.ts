@@ -1,7 +1,14 @@
 import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import { type Backend, NODE_ID, parseBackend, type SharedLimits } from '../../cluster/index.ts';
-import { type ArgReader, defines, directivesFor, pathFrom, readers } from '../../config/index.ts';
+import {
+  type ArgReader,
+  defines,
+  directivesFor,
+  pathFrom,
+  privateFile,
+  readers,
+} from '../../config/index.ts';
 import type { ClusterConfig, FileName } from '../../contract/index.ts';
 import { AddressFault, type Login } from '../../redis/index.ts';
 
@@ -144,7 +151,7 @@ export const directives = directivesFor<ClusterConfig>()({
     args: file,
     into: 'sslCertificateKey',
     summary: 'PEM file with the key of that certificate.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
   },
   ssl_name: {
     ...CLUSTER,

@@ -1,5 +1,5 @@
 import { type TlsConfig, tlsSettings } from '../../client/index.ts';
-import { directivesFor, pathFrom, readers } from '../../config/index.ts';
+import { directivesFor, pathFrom, privateFile, readers } from '../../config/index.ts';
 import type { ConfigReport } from '../../contract/index.ts';
 import {
   certificateFault,
@@ -91,14 +91,14 @@ export const tlsDirectives = directivesFor<KvTlsConfig>()({
     args: loadedFile('certificate key'),
     into: 'sslCertificateKey',
     summary: 'PEM file with the key of that certificate.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
   },
   kv_ssl_password_file: {
     ...LEVELS,
     args: loadedFile('password file'),
     into: 'sslPasswordFile',
     summary: 'Passphrases for the key, one on each line.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
   },
   kv_ssl_protocols: {
     ...LEVELS,

@@ -6,6 +6,7 @@ import {
   type Context,
   directivesFor,
   pathFrom,
+  privateFile,
   readers,
   type ReadScope,
   type Rows,
@@ -176,7 +177,7 @@ export const directives = directivesFor<SslConfig>()({
     into: 'keys',
     repeat: 'append',
     summary: 'PEM file with the key of the corresponding certificate.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
     source: source('ssl_certificate_key'),
   },
   ssl_certificate_cache: {
@@ -227,7 +228,7 @@ export const directives = directivesFor<SslConfig>()({
     args: file,
     into: 'passwordFile',
     summary: 'File with the passphrases of encrypted keys, one per line, tried in turn.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
     source: source('ssl_password_file'),
   },
   ssl_protocols: {
@@ -314,7 +315,7 @@ export const directives = directivesFor<SslConfig>()({
     repeat: 'append',
     summary:
       'File of 48 or 80 random bytes for encrypting tickets; of several the first is used. Without it the workers share a random key; with a shared session cache it changes with each ssl_session_timeout.',
-    roles: pathFrom('confDir'),
+    roles: privateFile('secrets'),
     source: source('ssl_session_ticket_key'),
   },
   ssl_client_certificate: {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { DirectiveNode, Span } from '../../../grammar/index.ts';
-import { secretSpans } from '../../config/index.ts';
+import { type AnyRow, rolesOf, secretSpans } from '../../config/index.ts';
 import type { CheckedConfig } from '../../contract/index.ts';
 
 /** A secret written in the configuration, and its directive. */
@@ -11,6 +12,7 @@ interface WrittenSecret {
 
 /** A reference that is expanded when the configuration loads; its default value is only for tests. */
 const EXPANSIONS = /\$\{(?:env|file):[^}]*\}/g;
+const FILES = /\$\{file:([^}]+)\}/g;
 const VARIABLES = /\$(?:\{\w+\}|\w+)/g;
 const PUBLIC_KEY = /-----BEGIN (?:PUBLIC KEY|CERTIFICATE)-----|"kty"\s*:\s*"(?:RSA|EC|OKP)"/;
 
@@ -30,6 +32,48 @@ function isWritten(span: Span, node: DirectiveNode): boolean {
   const text = span.source.text.slice(span.start, span.end);
   const written = text.replace(EXPANSIONS, '').replace(VARIABLES, '');
   return /\w/.test(written) && !isPublicKey(text) && !isDefault(span, node);
+}
+
+/** A file that others must not read, and the directive that names it. */
+interface PrivateFile {
+  readonly node: DirectiveNode;
+  readonly path: string;
+  /** The path as written. */
+  readonly name: string;
+  readonly holds: 'secrets' | 'password hashes';
+}
+
+/** The files with secrets: those that rows declare, and those from which secrets are read (`${file:…}`); each once for a directive. */
+export function privateFiles({ tree, registry, uses }: CheckedConfig): readonly PrivateFile[] {
+  const main = tree.sources[0]?.path;
+  if (main === undefined) return [];
+  const names = registry.entries.flatMap(({ name, row }) => (row.secret || isPrivate(row) ? name : []));
+  // What is included twice is used twice.
+  const nodes = new Set(uses(...new Set(names)).map(({ node }) => node));
+  return [...nodes].flatMap((node) => {
+    const row = registry
+      .named(node.name.value)
+      .find((entry) => entry.row.secret || isPrivate(entry.row))?.row;
+    return filesOf(node, row).map((file) => ({ ...file, node, path: resolve(dirname(main), file.name) }));
+  });
+}
+
+function isPrivate({ roles = [] }: AnyRow): boolean {
+  return roles.some((role) => role.kind === 'path' && role.holds !== undefined);
+}
+
+function filesOf(
+  { args }: DirectiveNode,
+  row: AnyRow | undefined,
+): readonly Pick<PrivateFile, 'name' | 'holds'>[] {
+  const named = rolesOf(row, args).flatMap(({ role, word: { value: name } }) =>
+    role.kind === 'path' && role.holds !== undefined ? { name, holds: role.holds } : [],
+  );
+  // Of other values only the name tells whether they are secret.
+  if (row?.secret !== 'whole' && row?.secret !== 'password') return named;
+  const texts = args.filter(({ value }) => !isPublicKey(value)).map(({ span }) => span);
+  const read = texts.flatMap(({ source, start, end }) => [...source.text.slice(start, end).matchAll(FILES)]);
+  return [...named, ...read.map(([, name = '']) => ({ name, holds: 'secrets' as const }))];
 }
 
 /** True for a public key, which verifies tokens but cannot sign them. */

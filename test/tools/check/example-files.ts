@@ -19,7 +19,8 @@ export async function writeFiles(directory: string, files: Example['files'] = {}
   for (const [name, file] of Object.entries(files)) {
     const path = join(directory, name);
     await mkdir(dirname(path), { recursive: true });
-    if (typeof file === 'string') await writeFile(path, file);
+    // Some hold secrets, which no other user may read.
+    if (typeof file === 'string') await writeFile(path, file, { mode: 0o600 });
     else if ('text' in file) await writeWithMode(path, file);
     else await make(file, { name, path }, files);
   }

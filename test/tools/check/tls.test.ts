@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { weaknessesOf } from '../../../src/tools/check/rules/ciphers.ts';
 import { testRule } from './findings-in.ts';
@@ -181,10 +182,70 @@ testRule('no-http-redirect', [
   },
 ]);
 
+const PUBLIC_KEY = generateKeyPairSync('ed25519')
+  .publicKey.export({ type: 'spki', format: 'pem' })
+  .toString();
+const readable = { 'a.crt': files['a.crt'], 'a.key': { keyOf: 'a.crt', mode: 0o644 } } as const;
+const open = (text: string) => ({ text, mode: 0o644 });
+const fileOf = (name: string, holds = 'secrets') =>
+  `"${name}" contains ${holds} and is readable by all users (mode 0644)`;
+
 testRule('key-world-readable', [
   {
     it: 'accepts read access for a group',
     files: { ...files, 'a.key': { keyOf: 'a.crt', mode: 0o640 } },
     text: TLS,
+  },
+  {
+    it: 'reports a key of several servers once where it is inherited',
+    ...inHttp,
+    files: readable,
+    text: 'ssl_certificate a.crt;\nssl_certificate_key a.key;\nserver { listen 127.0.0.1:8443 ssl; }\nserver { listen 127.0.0.1:8444 ssl; }',
+    says: [fileOf('a.key')],
+  },
+  ...['proxy', 'grpc', 'uwsgi', 'kv'].map((prefix) => ({
+    it: `looks at the key that ${prefix}_ssl_certificate_key names`,
+    in: 'location' as const,
+    files: readable,
+    text: `${prefix}_ssl_certificate a.crt;\n${prefix}_ssl_certificate_key a.key;`,
+    says: [fileOf('a.key')],
+  })),
+  ...['ssl', 'proxy_ssl', 'kv_ssl'].map((prefix) => ({
+    it: `looks at the passphrases that ${prefix}_password_file names`,
+    files: { 'a.pass': open('hunter2') },
+    text: `${prefix}_password_file a.pass;`,
+    says: [fileOf('a.pass')],
+  })),
+  {
+    it: 'looks at keys of tickets',
+    files: { ...files, 'tickets.key': open('k'.repeat(48)) },
+    text: `${TLS}\nssl_session_ticket_key tickets.key;`,
+    says: [fileOf('tickets.key')],
+  },
+  {
+    it: 'looks at the key that a cluster shows its store',
+    in: 'http',
+    files: readable,
+    text: 'cluster shop {\nbackend rediss://127.0.0.1:6379;\nnode_id one;\nssl_certificate a.crt;\nssl_certificate_key a.key;\n}',
+    says: [fileOf('a.key')],
+  },
+  {
+    it: 'looks at hashes of passwords',
+    files: { users: open('ann:{PLAIN}hunter2\n') },
+    text: 'auth_basic_user_file users;',
+    says: [fileOf('users', 'password hashes')],
+  },
+  {
+    it: 'looks at files from which secrets are read',
+    in: 'location',
+    files: { token: open('3f9c0e6b1d') },
+    text: 'secure_link_secret "${file:token}";',
+    says: [fileOf('token')],
+  },
+  {
+    it: 'accepts a public key that everybody can read',
+    in: 'location',
+    files: { 'jwt.pub': open(PUBLIC_KEY) },
+    text: 'dbrest_jwt_secret "${file:jwt.pub}";',
   },
 ]);

@@ -1,14 +1,7 @@
 import { isIP } from 'node:net';
 import { type DirectiveNode, namesText, type Word } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
-import {
-  type CheckedConfig,
-  type Example,
-  nodesOf,
-  type Problem,
-  type Rule,
-} from '../../../contract/index.ts';
-import { worldReadableMode } from '../secrets.ts';
+import { type CheckedConfig, type Example, type Problem, type Rule } from '../../../contract/index.ts';
 import { certificatesOf, type ShownCertificate, socketsOf, sslOf, tlsServers } from '../servers.ts';
 
 /** A server over TLS, for the examples. */
@@ -135,38 +128,6 @@ function nameProblem(word: Word, { node, file, certificate }: ShownCertificate):
   };
 }
 
-const keyWorldReadable: Rule = {
-  id: 'GW510',
-  slug: 'key-world-readable',
-  severity: 'error',
-  summary: 'the key of a certificate can be read by every user of the system',
-  why: 'Anyone who has the key can impersonate the site, and any program on the machine can copy it.',
-  fix: 'Use chmod 600, or 640 with a group of its own.',
-  bad: {
-    text: SHOP.text,
-    files: { ...SHOP.files, 'shop.key': { keyOf: 'shop.crt', mode: 0o644 } },
-  },
-  good: SHOP,
-  *check(config: CheckedConfig): Iterable<Problem> {
-    const told = new Set<DirectiveNode>();
-    for (const block of config.blocks('http', 'server')) {
-      const nodes = nodesOf(block, 'ssl', 'keys');
-      for (const [index, { path, text }] of (sslOf(block).keys ?? []).entries()) {
-        const node = nodes[index];
-        if (!node || told.has(node)) continue;
-        told.add(node);
-        const mode = worldReadableMode(path);
-        if (mode === undefined) continue;
-        yield {
-          at: node,
-          message: `key "${text}" is readable by all users (mode ${mode})`,
-          hint: 'chmod 600',
-        };
-      }
-    }
-  },
-};
-
 const SECOND_SERVER = `server {\n    ${SHOP.text.replaceAll('\n', '\n    ').replace('server_name shop', 'server_name blog')}\n}`;
 const FIRST_SERVER = `server {\n    ${SHOP.text.replaceAll('\n', '\n    ').replace(' ssl;', ' ssl default_server;')}\n}`;
 const BOTH_NAMES = { ...SHOP.files, 'shop.crt': { names: ['shop.example', 'blog.example'], days: 90 } };
@@ -202,11 +163,10 @@ const rejectHandshakeDefault: Rule = {
   },
 };
 
-/** The rules about certificates and their keys. */
+/** The rules about certificates. */
 export const CERTIFICATE_RULES: readonly Rule[] = [
   certificateExpiring,
   keyMismatch,
   certificateName,
-  keyWorldReadable,
   rejectHandshakeDefault,
 ];

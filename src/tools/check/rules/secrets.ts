@@ -1,6 +1,7 @@
 import type { Source } from '../../../../grammar/index.ts';
 import type { CheckedConfig, Problem, Rule } from '../../../contract/index.ts';
-import { worldReadableMode, writtenSecrets } from '../secrets.ts';
+import { privateFiles, worldReadableMode, writtenSecrets } from '../secrets.ts';
+import { SHOP } from './certificates.ts';
 
 const secretInClear: Rule = {
   id: 'GW320',
@@ -65,5 +66,31 @@ const configWorldReadable: Rule = {
   },
 };
 
+const keyWorldReadable: Rule = {
+  id: 'GW510',
+  slug: 'key-world-readable',
+  severity: 'error',
+  summary: 'a file with a key or with passwords can be read by every user of the system',
+  why: 'Any program on the machine can copy it. Who has the key of a certificate can impersonate the site.',
+  fix: 'Use chmod 600, or 640 with a group of its own.',
+  bad: {
+    text: SHOP.text,
+    files: { ...SHOP.files, 'shop.key': { keyOf: 'shop.crt', mode: 0o644 } },
+  },
+  good: SHOP,
+  *check(config: CheckedConfig): Iterable<Problem> {
+    for (const { node, path, name, holds } of privateFiles(config)) {
+      const mode = worldReadableMode(path);
+      if (mode === undefined) continue;
+      yield {
+        at: node,
+        message: `"${name}" contains ${holds} and is readable by all users (mode ${mode})`,
+        hint: holds === 'secrets' ? 'chmod 600' : 'chmod 640',
+        ...(holds === 'password hashes' && { severity: 'warning' }),
+      };
+    }
+  },
+};
+
 /** The rules about secrets. */
-export const SECRET_RULES: readonly Rule[] = [secretInClear, configWorldReadable];
+export const SECRET_RULES: readonly Rule[] = [secretInClear, configWorldReadable, keyWorldReadable];
