@@ -32,6 +32,8 @@ const FOR_SUPERVISOR: Readonly<Record<ToSupervisor['type'], true>> = {
   take: true,
   copy: true,
   handed: true,
+  carry: true,
+  carried: true,
   left: true,
 };
 

@@ -25,6 +25,7 @@ import type { Privileges } from './privileges/index.ts';
 import { pidFileOf } from './process-files.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import type { Outcome } from './protocol.ts';
+import { type OpenZone, partsOf, restoreState } from './upgrade/carried-state.ts';
 import { handOver, untilClosed } from './upgrade/hand-over.ts';
 import { isUpgrade } from './upgrade/inheritance.ts';
 import { largestIdOf, Workers } from './workers.ts';
@@ -45,6 +46,14 @@ class Zones {
   /** Releases the locks and entries that a dead worker held in any zone. */
   release(workerId: number): void {
     for (const buffer of this.#buffers.values()) markDead(buffer, workerId);
+  }
+
+  /** Returns the declarations with their memory. */
+  of(declarations: readonly ZoneDeclaration[]): readonly OpenZone[] {
+    return declarations.flatMap((declaration) => {
+      const buffer = this.#buffers.get(declaration.name);
+      return buffer ? [[declaration, buffer] as const] : [];
+    });
   }
 
   #bufferFor(declaration: ZoneDeclaration): SharedArrayBuffer {
@@ -91,6 +100,8 @@ export class Master {
   #stopping: Promise<void> | undefined;
   /** True if another master serves on the same sockets. */
   #isReplaced = false;
+  /** The parts of the state that the master of an upgrade has not asked for yet. */
+  #state: ReturnType<typeof partsOf> | undefined;
   readonly #hurry = new AbortController();
   /** Ends the search for findings. */
   #judging = new AbortController();
@@ -153,9 +164,23 @@ export class Master {
   /** Hands copies of the listening sockets to the supervisor, after a reload that is under way. */
   handOver(): Promise<void> {
     this.#options.log.write('notice', 'a new program starts, handing over the listening sockets');
-    const handed = this.#busy.then(() => handOver(this.#plan.ports));
+    const handed = this.#busy.then(() => {
+      this.#state = undefined;
+      return handOver(this.#plan.ports);
+    });
     this.#busy = handed;
     return handed;
+  }
+
+  /** Returns the next part of the state that an upgrade carries over; '' after the last one. */
+  nextPart(): string {
+    try {
+      this.#state ??= partsOf(this.#zones.of(this.#plan.zones));
+      return this.#state.next().value ?? '';
+    } catch (error) {
+      this.#options.log.write('error', `the state cannot be carried over: ${(error as Error).message}`);
+      return '';
+    }
   }
 
   /** Resolves when a stopped master accepts no more connections, to the time within which its requests end. */
@@ -224,6 +249,7 @@ export class Master {
     await privileges.settle(candidate);
     // The account may have access to a log that root would not open.
     log.reopen();
+    if (isUpgrade()) await restoreState(this.#zones.of(this.#plan.zones), log);
     await this.#workers.start({ ...shipment, logs: privileges.logs });
     this.#serves = true;
     await privileges.serving(candidate);

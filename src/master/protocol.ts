@@ -4,6 +4,9 @@
  */
 export const PROTOCOL = 1;
 
+/** Maximum number of characters in a part of the state that an upgrade carries over. */
+export const MOST_PART_CHARS = 4 * 1_048_576;
+
 /** How a reload or an upgrade went; for the command that asked for it. */
 export interface Outcome {
   readonly kind: 'reload' | 'upgrade';
@@ -44,6 +47,9 @@ export type ToSupervisor =
   /** The running master hands over a socket, which comes with the message, and says when it has sent the last one. */
   | { readonly type: 'copy'; readonly key: string }
   | { readonly type: 'handed'; readonly fault?: string | undefined }
+  /** A new master asks for the next part of the state of the running one, which sends it; '' after the last one. */
+  | { readonly type: 'carry' }
+  | { readonly type: 'carried'; readonly part: string }
   /** A replaced master has closed its listening sockets, and ends within this time (`worker_shutdown_timeout`). */
   | { readonly type: 'left'; readonly endsWithinMs: number };
 
@@ -56,6 +62,9 @@ export type ToMaster =
   /** The answers to `inherit` and `take`; a socket comes with the latter. */
   | { readonly type: 'inherited'; readonly keys: readonly string[] }
   | { readonly type: 'taken'; readonly index: number }
+  /** Asks the running master for the next part of its state, and gives it to the new one. */
+  | { readonly type: 'carry' }
+  | { readonly type: 'carried'; readonly part: string }
   /** A new master serves: this one ends when its requests have ended. */
   | { readonly type: 'replaced' }
   | { readonly type: 'upgrade failed'; readonly reason: string }

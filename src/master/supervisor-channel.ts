@@ -39,6 +39,7 @@ export function obeySupervisor(master: Master, log: ErrorLog, replaced: () => vo
   if (process.env['GW_SUPERVISOR'] === undefined) return;
   process.on('message', (message: ToMaster) => {
     if (message.type === 'hand over') void master.handOver();
+    else if (message.type === 'carry') tellSupervisor({ type: 'carried', part: master.nextPart() });
     else if (message.type === 'replaced') {
       void master.stop({ graceful: true, isReplaced: true }).then(replaced);
       void master.left().then((endsWithinMs) => tellSupervisor({ type: 'left', endsWithinMs }));

@@ -61,6 +61,7 @@ export {
   readMembers,
   readPatch,
 } from './members/member.ts';
+export { carriedMembers, restoredMembers } from './members/carried-members.ts';
 export { readSharedSet, type SharedSet, sharedSetText } from './members/shared-set.ts';
 export { LoadTotals } from './meters.ts';
 export type { Sessions } from './balancing/sessions.ts';

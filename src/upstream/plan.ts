@@ -264,7 +264,8 @@ export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
 export function membershipZone(plan: UpstreamPlan): SharedTextDeclaration | undefined {
   const { key, managedPeers: peers } = plan;
   if (peers === undefined) return undefined;
-  return { name: `members ${key} ${configuredDigest(plan)}`, kind: 'shared text', bytes: textBytes(peers) };
+  const name = `members ${key} ${configuredDigest(plan)}`;
+  return { name, kind: 'shared text', bytes: textBytes(peers), carried: 'members' };
 }
 
 /**

@@ -8,6 +8,8 @@ export interface RingDeclaration {
   readonly sizeBytes?: number;
   /** The cluster whose gateways share its events. */
   readonly cluster?: string;
+  /** An upgrade gives its last events to the new program. */
+  readonly isCarried?: true;
 }
 
 /** A store of values by key: see `Dictionary`. */
@@ -51,6 +53,8 @@ export interface SharedTextDeclaration {
   readonly kind: 'shared text';
   /** The length of the longest text in UTF-8. */
   readonly bytes: number;
+  /** What the text is, if an upgrade gives it to the new program. */
+  readonly carried?: 'members';
 }
 
 /** The index of a cache of responses: see `CacheIndex`. */

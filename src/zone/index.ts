@@ -41,6 +41,7 @@ export {
   DictionaryFault,
   fnv1a,
 } from './dictionary/entry.ts';
+export { readValueText, valueText } from './dictionary/value-text.ts';
 export {
   EVENT_LIMITS,
   MAX_RING_ENTRIES,
@@ -48,6 +49,7 @@ export {
   ringBytes,
   type RingEntry,
 } from './ring/layout.ts';
+export { eventFields, readEventFields } from './ring/event-fields.ts';
 export { openRequestRates, type RequestRates } from './limits/request-rates.ts';
 export { openOpenRequests, type EntryOutcome, type OpenRequests } from './limits/open-requests.ts';
 export { keepErrorLine, keepRequestLine, LOG_TAIL } from './log-tail.ts';

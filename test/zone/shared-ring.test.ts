@@ -150,3 +150,15 @@ test('the lock of a live thread makes no change wait for ever', () => {
   new Int32Array(buffer)[4] = 0;
   expect([ring.receive(at(7)), ring.position]).toEqual([2, 7]);
 });
+
+test('a ring goes on from the last generation of another one, unless it has begun', () => {
+  const { ring } = ringOf(4);
+  expect(ring.beginAt(7)).toBe(true);
+  ring.receive([{ ...event, timestampMs: 5, counter: 0, sequence: 0, origin: 0 }]);
+  expect(ring.publish(event)?.generation).toBe(8);
+  expect(ring.range()).toEqual({ oldest: 7, newest: 8 });
+  expect(ring.facts()?.droppedEvents).toBe(6);
+  expect(ring.read(7)).toMatchObject({ timestampMs: 5, sequence: 7, counter: 0, origin: 0 });
+  expect(ring.beginAt(20)).toBe(false);
+  expect(ring.range()?.newest).toBe(8);
+});

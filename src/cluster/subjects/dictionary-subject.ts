@@ -1,4 +1,10 @@
-import { DictionaryFault, type DictionaryValue, type SharedEntries } from '../../zone/index.ts';
+import {
+  DictionaryFault,
+  type DictionaryValue,
+  readValueText,
+  type SharedEntries,
+  valueText,
+} from '../../zone/index.ts';
 import type { KeyChange, KeyedSubject, KeyState } from '../node/index.ts';
 import { type KeyWrite, MAX_KEYED_BYTES } from '../stores/index.ts';
 
@@ -109,19 +115,10 @@ function unlessBusy<T>(act: () => T): T | undefined {
   return undefined;
 }
 
-/** Returns the text that stands for a value in an entry: a letter for the type, and the value. */
 function textOf(value: DictionaryValue | undefined): string | undefined {
-  if (typeof value === 'boolean') return value ? 'b1' : 'b0';
-  if (typeof value === 'number') return `n${Object.is(value, -0) ? '-0' : value}`;
-  return value === undefined ? undefined : `s${value}`;
+  return value === undefined ? undefined : valueText(value);
 }
 
-const BOOLEANS: Readonly<Record<string, boolean>> = { b0: false, b1: true };
-
-/** Reads such a text. Returns `undefined` if it stands for no value. */
 function valueOf(text: string | undefined): DictionaryValue | undefined {
-  if (text?.startsWith('s')) return text.slice(1);
-  if (text?.startsWith('n') !== true) return text === undefined ? undefined : BOOLEANS[text];
-  const number = Number(text.slice(1));
-  return textOf(number) === text ? number : undefined;
+  return text === undefined ? undefined : readValueText(text);
 }

@@ -1,4 +1,4 @@
-import { EVENT_LIMITS, type Ring, type RingEntry } from '../../zone/index.ts';
+import { eventFields, readEventFields, type Ring } from '../../zone/index.ts';
 import type { AcknowledgedEntry, RemoteEntry, Gap, Subject, Taken } from '../node/index.ts';
 
 interface RingSubjectParts {
@@ -70,7 +70,7 @@ export class RingSubject implements Subject {
       this.#taken += 1;
       if (!entry) lost += 1;
       else if (entry.origin === 0 && entry.counter === 0)
-        entries.push({ sequence: entry.generation, fields: fieldsOf(entry) });
+        entries.push({ sequence: entry.generation, fields: eventFields(entry) });
     }
     for (const { sequence } of entries) this.#unacknowledged.push(sequence);
     if (this.#unacknowledged.length === 0) this.#advance();
@@ -89,13 +89,13 @@ export class RingSubject implements Subject {
   }
 
   accepts(fields: readonly string[]): boolean {
-    return eventOf(fields) !== undefined;
+    return readEventFields(fields) !== undefined;
   }
 
   apply(entries: readonly RemoteEntry[], position: number, behind: number): boolean {
     const { ring, originOf } = this.#parts;
     const events = entries.flatMap(({ fields, origin, sequence, counter }) => {
-      const event = eventOf(fields);
+      const event = readEventFields(fields);
       return event ? [{ ...event, origin: originOf(origin), sequence, counter }] : [];
     });
     if (events.length > 0) {
@@ -131,36 +131,4 @@ export class RingSubject implements Subject {
   #advance(): void {
     this.#parts.ring.sharedUpTo(this.#unacknowledged[0] ?? this.#taken + 1);
   }
-}
-
-function fieldsOf({ channel, type, payload, timestampMs }: RingEntry): readonly string[] {
-  const fields = ['channel', channel, 'type', type, 'time', String(timestampMs)];
-  return payload === null ? fields : [...fields, 'payload', payload];
-}
-
-interface SharedEvent {
-  readonly channel: string;
-  readonly type: string;
-  readonly payload: string | null;
-  readonly timestampMs: number;
-}
-
-/** Reads an event from the fields of an entry. Returns `undefined` if it is malformed, or beyond limits. */
-function eventOf(fields: readonly string[]): SharedEvent | undefined {
-  const given = new Map<string, string>();
-  for (let i = 0; i + 1 < fields.length; i += 2) given.set(fields[i] as string, fields[i + 1] as string);
-  const channel = given.get('channel') ?? '';
-  const type = given.get('type') ?? '';
-  const payload = given.get('payload') ?? null;
-  const time = given.get('time') ?? '';
-  const fits =
-    fitsIn(channel, EVENT_LIMITS.channelBytes) &&
-    fitsIn(type, EVENT_LIMITS.typeBytes) &&
-    Buffer.byteLength(payload ?? '') <= EVENT_LIMITS.payloadBytes;
-  if (!fits || !/^\d{1,15}$/.test(time)) return undefined;
-  return { channel, type, payload, timestampMs: Number(time) };
-}
-
-function fitsIn(text: string, bytes: number): boolean {
-  return text !== '' && Buffer.byteLength(text) <= bytes;
 }

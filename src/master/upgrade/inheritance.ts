@@ -3,10 +3,7 @@ import type { ListenAddress } from '../../contract/index.ts';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { listensAt } from '../../system/index.ts';
 import type { BoundSocket } from '../bound-sockets.ts';
-import type { ToMaster, ToSupervisor } from '../protocol.ts';
-
-/** A copy of a socket in this process. */
-type Copy = BoundSocket & { readonly fd: number };
+import { askSupervisor, type Copy } from './questions.ts';
 
 /** How many copies may land elsewhere because other descriptors became free meanwhile. */
 const MOST_ELSEWHERE = 64;
@@ -27,7 +24,7 @@ export class Inheritance {
   /** Asks for the sockets if this process is to replace another one. */
   static async ask(): Promise<Inheritance | undefined> {
     if (!isUpgrade()) return undefined;
-    const { message } = await answerTo({ type: 'inherit' }, 'inherited');
+    const { message } = await askSupervisor({ type: 'inherit' }, 'inherited', ANSWER_MS);
     return new Inheritance(message.keys);
   }
 
@@ -79,7 +76,7 @@ export class Inheritance {
   async #take(address: ListenAddress, nth: number): Promise<Copy> {
     const index = this.#indexes.get(addressText(address))?.[nth];
     if (index === undefined) throw new Error(`no socket was handed over for ${addressText(address)}`);
-    const { socket } = await answerTo({ type: 'take', index }, 'taken');
+    const { socket } = await askSupervisor({ type: 'take', index }, 'taken', ANSWER_MS);
     if (!socket) throw new Error(`no socket came for ${addressText(address)}`);
     return socket;
   }
@@ -88,36 +85,4 @@ export class Inheritance {
 /** Tells whether this process is to replace another master. */
 export function isUpgrade(): boolean {
   return process.env['GW_UPGRADE_FROM'] !== undefined;
-}
-
-interface Answer<T extends ToMaster['type']> {
-  readonly message: Extract<ToMaster, { type: T }>;
-  readonly socket: Copy | undefined;
-}
-
-/** Asks the supervisor. Questions are asked one after the other. */
-function answerTo<T extends ToMaster['type']>(question: ToSupervisor, type: T): Promise<Answer<T>> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => finish(() => reject(new Error('the supervisor does not answer'))),
-      ANSWER_MS,
-    );
-    const hear = (message: ToMaster, socket?: Copy): void => {
-      if (isOf(message, type)) finish(() => resolve({ message, socket }));
-    };
-    const finish = (settle: () => void): void => {
-      clearTimeout(timer);
-      process.off('message', hear);
-      settle();
-    };
-    process.on('message', hear);
-    process.send?.(question, undefined, undefined, () => undefined);
-  });
-}
-
-function isOf<T extends ToMaster['type']>(
-  message: ToMaster,
-  type: T,
-): message is Extract<ToMaster, { type: T }> {
-  return message.type === type;
 }

@@ -1,7 +1,7 @@
 import type { BoundSocket } from '../bound-sockets.ts';
 import type { MasterProcess } from '../master-process.ts';
 import { watchOwnTime } from '../own-time.ts';
-import type { ToSupervisor } from '../protocol.ts';
+import { MOST_PART_CHARS, type ToSupervisor } from '../protocol.ts';
 
 /** Time for the new program to serve, without time in which it waits for a CPU (see `OwnTime`), and with it. */
 const START_MS = 10_000;
@@ -25,6 +25,8 @@ export class Upgrade {
   readonly outcome: Promise<string | undefined>;
   readonly #sockets: HandedSocket[] = [];
   #isHandedOver = false;
+  /** True while the new master waits for a part of the state. */
+  #asksForState = false;
   #settle!: (reason: string | undefined) => void;
 
   constructor(running: MasterProcess, next: MasterProcess) {
@@ -40,6 +42,7 @@ export class Upgrade {
       unwatch();
       for (const { socket } of this.#sockets) socket.close();
     });
+    void running.ended.then(() => this.#giveState(''));
     void next.ended.then(({ code, signal }) =>
       this.#settle(`the new program ended before it served (${signal ?? `code ${code}`})`),
     );
@@ -62,6 +65,11 @@ export class Upgrade {
     else if (message.type === 'take') {
       const { index } = message;
       this.next.tell({ type: 'taken', index }, this.#sockets[index]?.socket);
+    } else if (message.type === 'carry') {
+      this.#asksForState = true;
+      // Its end may have been before.
+      if (this.running.isReady) this.running.tell({ type: 'carry' });
+      else this.#giveState('');
     } else if (message.type === 'inherit') {
       void this.running.ended.then(() => {
         if (!this.#isHandedOver) this.#settle('the running program ended before it handed over its sockets');
@@ -70,8 +78,17 @@ export class Upgrade {
     }
   }
 
+  /** `part` comes from a process that may be in the hands of an attacker. */
+  #giveState(part: unknown): void {
+    if (!this.#asksForState) return;
+    this.#asksForState = false;
+    const isSound = typeof part === 'string' && part.length <= MOST_PART_CHARS;
+    this.next.tell({ type: 'carried', part: isSound ? part : '' });
+  }
+
   #hearRunning(message: ToSupervisor, socket: BoundSocket | undefined): void {
-    if (message.type === 'copy' && socket) {
+    if (message.type === 'carried') this.#giveState(message.part);
+    else if (message.type === 'copy' && socket) {
       if (this.#sockets.length < MOST_SOCKETS) this.#sockets.push({ key: String(message.key), socket });
       else socket.close();
     } else if (message.type === 'handed') {

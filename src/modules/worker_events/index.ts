@@ -181,6 +181,7 @@ function ringOf({ name, sizeBytes, cluster }: EventZone, capacity = DEFAULT_RING
     name,
     kind: 'ring',
     capacity,
+    isCarried: true,
     ...(sizeBytes !== undefined && { sizeBytes }),
     ...(cluster && { cluster: cluster.name }),
   };

@@ -88,6 +88,11 @@ export class SharedEntries {
     });
   }
 
+  /** True while a thread shares the dictionary. */
+  get isShared(): boolean {
+    return this.#changes.isShared;
+  }
+
   /** Ends the sharing of the dictionary. */
   unshare(): void {
     this.#store = 0;

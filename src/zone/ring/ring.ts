@@ -187,6 +187,22 @@ export class Ring {
     this.#locked(() => (this.#shared.f64[SHARED_FROM_DOUBLE] = 0));
   }
 
+  /**
+   * Lets the first event have this generation: the ring goes on where one of another process has ended. Returns false,
+   * without changing anything, if an event was published already or the lock could not be acquired in 250 ms.
+   */
+  beginAt(generation: number): boolean {
+    const { f64 } = this.#shared;
+    const hasBegun = this.#locked(() => {
+      if (f64[NEXT_DOUBLE] !== 1) return false;
+      f64[OLDEST_DOUBLE] = generation;
+      f64[NEXT_DOUBLE] = generation;
+      f64[DROPPED_DOUBLE] = generation - 1;
+      return true;
+    });
+    return hasBegun === true;
+  }
+
   /** Returns the content of the ring at one moment; `undefined` if the lock could not be acquired in 250 ms. */
   snapshot(query: SnapshotQuery = {}): RingSnapshot | undefined {
     return takeSnapshot({ shared: this.#shared, capacity: this.capacity, lock: this.#lock }, query);

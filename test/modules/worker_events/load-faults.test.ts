@@ -32,5 +32,5 @@ test('locations that name one zone share one declaration', () => {
   const location = (path: string) =>
     `location ${path} { worker_events_api; worker_events_zone bus; worker_events_channel ${path.slice(1)}; }`;
   const { plan } = loadConf(`events {} http { server { ${location('/a')} ${location('/b')} } }`);
-  expect(plan?.zones).toEqual([{ name: 'bus', kind: 'ring', capacity: 1024 }]);
+  expect(plan?.zones).toEqual([{ name: 'bus', kind: 'ring', capacity: 1024, isCarried: true }]);
 });

@@ -1,0 +1,139 @@
+import type { ErrorLog } from '../../log/index.ts';
+import type { ZoneDeclaration } from '../../zone/index.ts';
+import { MOST_PART_CHARS } from '../protocol.ts';
+import { carriedKindOf, isCarriedKind } from './carried-kinds.ts';
+import { askSupervisor } from './questions.ts';
+
+/*
+ * The state that an upgrade carries from the running program to the new one. A part is a JSON list of pieces with the
+ * content of zones. The new program asks for one part after the other before its workers start. It adds to its zones
+ * what it can, and serves whatever it gets: the running program may be another version, or in the hands of an attacker.
+ */
+
+/** Characters after which a part is complete. */
+const PART_CHARS = 262_144;
+/** Maximum number of characters of a piece. One piece more makes a part complete. */
+const MOST_PIECE_CHARS = MOST_PART_CHARS - 2 * PART_CHARS;
+/** Maximum number of characters of the whole state, and the time for it: a part of the time for the start. */
+const MOST_CHARS = 64 * 1_048_576;
+const MOST_MS = 5_000;
+/** Number of reasons that are logged. */
+const MOST_REASONS = 5;
+
+/** A zone of a configuration, with its memory. */
+export type OpenZone = readonly [declaration: ZoneDeclaration, buffer: SharedArrayBuffer];
+
+/** A piece as it is read; none of it is trusted. */
+interface Piece {
+  readonly kind: unknown;
+  readonly zone: unknown;
+  readonly content: unknown;
+}
+
+/** Returns the parts of the state. What the zones contain is read when a part is asked for. */
+export function* partsOf(zones: readonly OpenZone[]): Generator<string, undefined> {
+  let pieces: string[] = [];
+  let chars = 0;
+  for (const piece of piecesOf(zones)) {
+    pieces.push(piece);
+    chars += piece.length;
+    if (chars < PART_CHARS) continue;
+    yield `[${pieces.join(',')}]`;
+    [pieces, chars] = [[], 0];
+  }
+  if (pieces.length > 0) yield `[${pieces.join(',')}]`;
+  return undefined;
+}
+
+function* piecesOf(zones: readonly OpenZone[]): Generator<string> {
+  for (const [declaration, buffer] of zones) {
+    const kind = carriedKindOf(declaration);
+    if (!kind) continue;
+    const head = { kind: kind.name, zone: declaration.name };
+    for (const content of kind.pieces(buffer)) {
+      const piece = JSON.stringify({ ...head, content });
+      // The new program is told of what is left out.
+      yield piece.length <= MOST_PIECE_CHARS ? piece : JSON.stringify({ ...head, content: null });
+    }
+  }
+}
+
+/** Asks the running program for its state, and adds it to the zones of this one. Never rejects. */
+export async function restoreState(zones: readonly OpenZone[], log: ErrorLog): Promise<void> {
+  const restoration = new Restoration(zones);
+  const untilMs = performance.now() + MOST_MS;
+  let chars = 0;
+  try {
+    for (;;) {
+      const { message } = await askSupervisor({ type: 'carry' }, 'carried', MOST_MS);
+      if (message.part === '') break;
+      chars += message.part.length;
+      if (chars > MOST_CHARS) throw new Error(`it has more than ${MOST_CHARS / 1_048_576} MiB`);
+      restoration.add(message.part);
+      if (performance.now() > untilMs) throw new Error(`it takes longer than ${MOST_MS / 1_000} s`);
+    }
+  } catch (error) {
+    restoration.reasons.add((error as Error).message);
+  }
+  const { pieces, reasons } = restoration;
+  if (pieces > 0) log.write('notice', `${pieces} entries, events and sets of members were carried over`);
+  if (reasons.size === 0) return;
+  const told = [...reasons].slice(0, MOST_REASONS).join('; ');
+  log.write('warn', `a part of the state was not carried over: ${told}`);
+}
+
+/** Adds parts of a state to zones. */
+class Restoration {
+  /** Number of pieces that were added. */
+  pieces = 0;
+  /** Why others were not. They contain nothing of the state, which may be secret. */
+  readonly reasons = new Set<string>();
+  readonly #zones: ReadonlyMap<string, OpenZone>;
+  readonly #restorers = new Map<string, (piece: unknown) => void>();
+
+  constructor(zones: readonly OpenZone[]) {
+    this.#zones = new Map(zones.map((zone) => [zone[0].name, zone]));
+  }
+
+  add(part: string): void {
+    for (const piece of listIn(part)) this.#add({ ...(piece as Partial<Piece> | null) });
+  }
+
+  #add({ kind, zone, content }: Partial<Piece>): void {
+    if (!isCarriedKind(String(kind))) {
+      const label = /^[\w ]{1,40}$/.test(String(kind)) ? `"${String(kind)}"` : 'that is malformed';
+      return void this.reasons.add(`this program does not know the kind ${label}`);
+    }
+    const name = String(zone);
+    const restore = this.#restorers.get(name) ?? this.#restorerOf(name, kind);
+    if (!restore) return;
+    try {
+      if (content === null) throw new Error('a piece is too large');
+      restore(content);
+      this.pieces += 1;
+    } catch (error) {
+      this.reasons.add(`zone "${name}": ${(error as Error).message}`);
+    }
+  }
+
+  /** As in a reload, what the configuration no longer has is dropped. */
+  #restorerOf(zone: string, kind: unknown): ((piece: unknown) => void) | undefined {
+    const [declaration, buffer] = this.#zones.get(zone) ?? [];
+    const known = declaration && carriedKindOf(declaration);
+    if (!buffer || !known || known.name !== kind) return undefined;
+    const restore = known.restorer(buffer);
+    this.#restorers.set(zone, restore);
+    return restore;
+  }
+}
+
+/** Throws if the text is not a JSON list. The error does not contain the text. */
+function listIn(text: string): readonly unknown[] {
+  try {
+    const list = JSON.parse(text) as unknown;
+    if (Array.isArray(list)) return list;
+  } catch {
+    // The message of the parser quotes the text.
+  }
+  throw new Error('it is malformed');
+}
