@@ -6,6 +6,8 @@ export interface LossyProxy {
   readonly url: string;
   /** What is sent in this direction vanishes from now on; `undefined`: nothing does, and connections begin anew. */
   lose(direction: 'to the server' | 'to the client' | undefined): void;
+  /** Every byte arrives this much later, in both directions, from now on. */
+  delay(ms: number): void;
   /** So much a second goes to the client from now on. */
   slow(bytesPerSecond: number): void;
 }
@@ -14,6 +16,7 @@ export interface LossyProxy {
 export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
   let lost: 'to the server' | 'to the client' | undefined;
   let bytesPerSecond = Infinity;
+  let delayMs = 0;
   const open = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = createConnection({ host: '127.0.0.1', port });
@@ -26,10 +29,10 @@ export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
         for (const one of both) one.destroy();
       });
     }
-    client.on('data', (bytes) => lost !== 'to the server' && upstream.write(bytes));
+    client.on('data', (bytes) => lost !== 'to the server' && pass(bytes, upstream, delayMs));
     upstream.on('data', (bytes: Buffer) => {
       if (lost === 'to the client') return;
-      client.write(bytes);
+      pass(bytes, client, delayMs);
       upstream.pause();
       setTimeout(() => upstream.resume(), (bytes.length * 1_000) / bytesPerSecond);
     });
@@ -46,6 +49,12 @@ export async function lossyProxy(t: Owner, port: number): Promise<LossyProxy> {
       // A stream of which bytes are missing is of no use.
       if (direction === undefined) for (const socket of open) socket.destroy();
     },
+    delay: (ms) => void (delayMs = ms),
     slow: (rate) => void (bytesPerSecond = rate),
   };
+}
+
+function pass(bytes: Buffer, to: Socket, delayMs: number): void {
+  if (delayMs === 0) to.write(bytes);
+  else setTimeout(() => to.writable && to.write(bytes), delayMs);
 }

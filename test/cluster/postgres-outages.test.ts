@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { schemaSql, StoreLost } from '../../src/cluster/index.ts';
 import { RingSubject } from '../../src/cluster/subjects/ring-subject.ts';
@@ -62,6 +63,7 @@ function startEventNode(id: string, options: Parameters<typeof startLightNode>[1
 }
 
 type EventNode = ReturnType<typeof startEventNode>;
+type KeyedNode = ReturnType<typeof startKeyedNode>;
 
 const disasters: readonly { readonly what: string; act(server: Server): Promise<void> }[] = [
   {
@@ -89,10 +91,7 @@ const disasters: readonly { readonly what: string; act(server: Server): Promise<
 test('events and keys outlive restarts, killed backends and terminated sessions, each once and in order', async () => {
   const options = { url: urlOf(server), namespace: freshNamespace() };
   const [a, b] = ['a', 'b'].map((id) => startEventNode(id, options)) as [EventNode, EventNode];
-  const [c, d] = ['c', 'd'].map((id) => startKeyedNode(id, options)) as [
-    ReturnType<typeof startKeyedNode>,
-    ReturnType<typeof startKeyedNode>,
-  ];
+  const [c, d] = ['c', 'd'].map((id) => startKeyedNode(id, options)) as [KeyedNode, KeyedNode];
   const states = () => [a, b, c, d].map(({ node }) => node.status.state);
   const expected: Record<string, string[]> = { a: [], b: [] };
   for (const { what, act } of disasters) {
@@ -161,6 +160,27 @@ for (const direction of ['to the server', 'to the client'] as const) {
     expect(countersOf(await readOn(one, 'ev:a'))).toHaveLength(direction === 'to the client' ? 1 : 0);
   });
 }
+
+test('events and keys pass a store to which a heartbeat takes longer than the time between two', async (t) => {
+  const { port, database } = await ownDatabase();
+  const proxy = await lossyProxy(t, port);
+  const url = proxy.url.replace('redis://', `postgres://${GATEWAY_ROLE}@`);
+  const options = { url: `${url}/${database}`, namespace: freshNamespace() };
+  const [a, b] = ['a', 'b'].map((id) => startEventNode(id, options)) as [EventNode, EventNode];
+  const [c, d] = ['c', 'd'].map((id) => startKeyedNode(id, options)) as [KeyedNode, KeyedNode];
+  const states = () => [a, b, c, d].map(({ node }) => node.status.state);
+  await expect.poll(states, { timeout: 10_000 }).toEqual(['up', 'up', 'up', 'up']);
+  proxy.delay(40);
+  // Longer than the timeout of a statement, so that statements which pile up are lost.
+  await sleep(1_000);
+  a.publish('far');
+  c.keys.set('k', 'far');
+  await expect
+    .poll(() => [b.payloads(), d.keys.values.get('k')], { timeout: 10_000 })
+    .toEqual([['far'], 'far']);
+  expect(states()).toEqual(['up', 'up', 'up', 'up']);
+  expect([a, b, c, d].flatMap(({ log }) => log)).toEqual([]);
+});
 
 test('a standby is not used, until it is promoted', async () => {
   const [{ dir } = { dir: '' }] = await server.query<{ dir: string }>(

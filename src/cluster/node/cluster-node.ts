@@ -95,6 +95,7 @@ export class ClusterNode implements StoreOwner {
   #membersReadMs = 0;
   #heard: Heard | undefined;
   #beats = 0;
+  #beating: Promise<void> | undefined;
   /** Redis' `maxmemory-policy`; `undefined` if it is right or unknown. */
   #policy: string | undefined;
   /** Consecutive heartbeats at which the store told of another node with this id. */
@@ -373,7 +374,13 @@ export class ClusterNode implements StoreOwner {
     }
   }
 
-  async #beat(): Promise<void> {
+  /** A heartbeat may take longer than the time between two. Beats at once would only wait for each other's calls. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#beatOnce().finally(() => (this.#beating = undefined));
+    return this.#beating;
+  }
+
+  async #beatOnce(): Promise<void> {
     if (!this.#isUp || this.#isClosed) return this.#parts.changed();
     const all = [...this.#streams.values()];
     // Each step is tried by itself: it may need a part of the store that cannot be reached.
