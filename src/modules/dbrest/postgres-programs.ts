@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
 // Where the programs of PostgreSQL for `embedded:` are looked for. Apart from `embedded/`, which a load does not need.
 
@@ -67,10 +67,13 @@ export function systemBins(systemDir: string): readonly string[] {
   }
 }
 
-/** Root's is apart from `/var/cache/gw`, which belongs to the account that serves where a configuration caches there. */
-function storeDir(): string {
-  if (process.getuid?.() === 0) return '/var/cache/gw-postgresql';
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'gw');
+/**
+ * Returns the directory of gw's own copy for an account. Root's is apart from `/var/cache/gw`, which belongs to the account
+ * that serves where a configuration caches there. A relative XDG_CACHE_HOME does not count (XDG Base Directory Specification).
+ */
+export function storeDir(uid = process.getuid?.(), cacheHome = process.env['XDG_CACHE_HOME'] ?? ''): string {
+  if (uid === 0) return '/var/cache/gw-postgresql';
+  return join(isAbsolute(cacheHome) ? cacheHome : join(homedir(), '.cache'), 'gw');
 }
 
 /** Looks where Node.js looks from here, then among npm's global packages beside Node.js. */

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
@@ -8,11 +9,18 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { expect, test, type TestContext } from 'vitest';
 import { ensurePrograms, type Fetching } from '../../../src/modules/dbrest/embedded/fetch.ts';
-import { PACKAGE, POSTGRES, WAYS_OUT } from '../../../src/modules/dbrest/postgres-programs.ts';
+import { findBinaries } from '../../../src/modules/dbrest/embedded/programs.ts';
+import {
+  PACKAGE,
+  POSTGRES,
+  type ProgramDirs,
+  storeDir,
+  WAYS_OUT,
+} from '../../../src/modules/dbrest/postgres-programs.ts';
 
 const installed = resolve('node_modules', PACKAGE);
 
@@ -36,7 +44,7 @@ const NPM = {
 function fetchingWith(
   t: TestContext,
   npm: keyof typeof NPM,
-): Fetching & { readonly storeDir: string; readonly said: string[] } {
+): Fetching & { readonly dirs: ProgramDirs; readonly storeDir: string; readonly said: string[] } {
   const dir = mkdtempSync(join(tmpdir(), 'gw-fetching-'));
   t.onTestFinished(() => rmSync(dir, { recursive: true }));
   chmodSync(dir, 0o755);
@@ -80,6 +88,45 @@ for (const { it, npm, says } of refusals) {
       new Error(`PostgreSQL cannot be fetched: ${says}\n  ${WAYS_OUT}`),
     );
     expect(npm ? [] : readdirSync(fetching.storeDir)).toEqual([]);
+  });
+}
+
+test('in a directory that others can write, PostgreSQL is neither fetched nor run', async (t) => {
+  const fetching = fetchingWith(t, 'working');
+  const open = dirname(fetching.storeDir);
+  chmodSync(open, 0o777);
+  const says = `others can write "${open}", and so put something else in the place of "${fetching.storeDir}"`;
+  await expect(ensurePrograms('/proc/nowhere/pg', fetching)).rejects.toThrow(says);
+  expect(existsSync(fetching.storeDir)).toBe(false);
+  chmodSync(open, 0o755);
+  await ensurePrograms('/proc/nowhere/pg', fetching);
+  chmodSync(open, 0o777);
+  await expect(findBinaries({ name: 'us' }, fetching.dirs)).rejects.toThrow(says);
+  // Nobody can rename what others have in a sticky directory.
+  chmodSync(open, 0o1777);
+  expect(await findBinaries({ name: 'us' }, fetching.dirs)).toContain(fetching.storeDir);
+});
+
+const stores = [
+  {
+    it: 'of root, whatever its environment says',
+    uid: 0,
+    cacheHome: '/own',
+    store: '/var/cache/gw-postgresql',
+  },
+  { it: 'of an account', uid: 1000, cacheHome: '', store: join(homedir(), '.cache/gw') },
+  { it: 'of an account with XDG_CACHE_HOME', uid: 1000, cacheHome: '/own', store: '/own/gw' },
+  // As the specification of these variables says.
+  {
+    it: 'of an account with a relative path',
+    uid: 1000,
+    cacheHome: 'own',
+    store: join(homedir(), '.cache/gw'),
+  },
+];
+for (const { it, uid, cacheHome, store } of stores) {
+  test(`the directory for PostgreSQL is that ${it}`, () => {
+    expect(storeDir(uid, cacheHome)).toBe(store);
   });
 }
 

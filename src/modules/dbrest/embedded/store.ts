@@ -1,5 +1,17 @@
-import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import type { Stats } from 'node:fs';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { rootPath } from '../../../system/index.ts';
 import { storedPackage } from '../postgres-programs.ts';
 
@@ -13,6 +25,7 @@ export async function rootDir(path: string): Promise<string> {
 
 /** Makes the directory that only this account can write. Throws if others can, too. */
 async function openStore(storeDir: string): Promise<string> {
+  await refuseOpenParents(storeDir);
   if (process.getuid?.() === 0) return rootDir(storeDir);
   await mkdir(storeDir, { recursive: true, mode: 0o700 });
   await mustBeOurs(storeDir);
@@ -23,9 +36,36 @@ async function openStore(storeDir: string): Promise<string> {
 export async function inStore(storeDir: string): Promise<string | undefined> {
   const directory = storedPackage(storeDir);
   if (!(await isOurs(directory))) return undefined;
+  await refuseOpenParents(storeDir);
   if (process.getuid?.() === 0 && rootPath(join(directory, 'native')) === undefined)
     throw new Error(`others than root can write "${storeDir}"`);
   return directory;
+}
+
+const STICKY = 0o1000;
+const GROUP_WRITES = 0o020;
+const OTHERS_WRITE = 0o002;
+
+/**
+ * Throws if others can exchange a directory: who can write one above it can rename what it contains, unless that one is sticky
+ * as `/tmp` is. The account's own group may write.
+ */
+async function refuseOpenParents(path: string): Promise<void> {
+  // A link leads through the directories around it, too. What is missing is made by this account.
+  for (const from of new Set([resolve(path), await realpath(path).catch(() => resolve(path))])) {
+    for (let above = dirname(from); ; above = dirname(above)) {
+      const found = await stat(above).catch(() => undefined);
+      if (found && isOpen(found))
+        throw new Error(`others can write "${above}", and so put something else in the place of "${path}"`);
+      if (above === dirname(above)) break;
+    }
+  }
+}
+
+function isOpen({ uid, gid, mode }: Stats): boolean {
+  if (uid !== 0 && uid !== process.getuid?.()) return true;
+  const writers = gid === process.getgid?.() ? OTHERS_WRITE : OTHERS_WRITE | GROUP_WRITES;
+  return (mode & writers) !== 0 && (mode & STICKY) === 0;
 }
 
 /**
