@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addChecking } from './check/index.ts';
-import type { Finish } from './command-definition.ts';
+import { type Finish, spelledOut } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
@@ -49,7 +49,7 @@ export async function runCommand(args: readonly string[], output?: HelpOutput): 
     exitCode = code;
   };
   try {
-    await program(finish, output).parseAsync(args, { from: 'user' });
+    await program(finish, output).parseAsync(spelledOut(args), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -93,7 +93,12 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
 }
 
 function demoCommand(): string {
-  return existsSync(releaseFile()) ? 'gw demo' : 'npm start --';
+  return isInstalled() ? 'gw demo' : 'npm start --';
+}
+
+/** Outside of a checkout `npx gw` may be the program of somebody else. */
+function isInstalled(): boolean {
+  return existsSync(releaseFile());
 }
 
 /** Tells whether the default serving account can read these directories. */
@@ -149,7 +154,7 @@ function banner(
   events    curl -N -H 'Accept: text/event-stream' ${url}/events
   publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
   upstream  curl -i ${url}/pages/1   twice: the second response is that of the cache
-  control   npx gw status && curl ${url}/runtime/describe
+  control   ${isInstalled() ? 'gw' : 'npx gw'} status && curl ${url}/runtime/describe
 ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
 `;
 }

@@ -1,13 +1,20 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
 import { packageRoot } from './examples.ts';
+import { DEMO_DATA, hasOwnConfig, sourceOf } from './options.ts';
 
 /** A demo that runs. */
 interface RunningDemo {
   readonly pid: number;
   readonly port: number;
+}
+
+/** The options of a command that say where its configuration is. */
+interface ConfigOptions {
+  readonly config?: string | undefined;
+  readonly prefix?: string | undefined;
 }
 
 /** In the data directory while a demo runs on it. */
@@ -18,9 +25,13 @@ export function demoSource(data: string, port: number): ConfigSource {
   process.env['GW_DEMO_PORT'] = String(port);
   return {
     prefix: resolve(data),
-    confFile: join(packageRoot(), 'conf/demo.conf'),
+    confFile: demoFile(),
     name: 'conf/demo.conf',
   };
+}
+
+function demoFile(): string {
+  return join(packageRoot(), 'conf/demo.conf');
 }
 
 /** Returns the demo that runs on this data directory, if any. */
@@ -31,6 +42,32 @@ export function runningDemo(data: string): RunningDemo | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the configuration of a command: the named one, that of this directory, that of the demo that was started here, or
+ * the default one of this machine.
+ */
+export function chosenSource({ config, prefix }: ConfigOptions): ConfigSource {
+  if (config !== undefined || hasOwnConfig(prefix ?? '.')) return sourceOf({ confFile: config, prefix });
+  return runningSource(prefix) ?? sourceOf({ prefix });
+}
+
+/** Tells whether a configuration is that of the demo, which is a part of gw. */
+export function isOfDemo({ confFile }: ConfigSource): boolean {
+  return confFile === demoFile();
+}
+
+/** Says which file a command takes that names none, where it is not one of this directory. */
+export function tellChoice({ prefix, confFile }: ConfigSource, config: string | undefined): void {
+  if (config !== undefined || hasOwnConfig(prefix) || !existsSync(confFile)) return;
+  process.stderr.write(`gw: using the configuration file ${confFile}\n`);
+}
+
+/** Returns the configuration of the demo that runs here, whose data is in `prefix` or in the default directory. */
+function runningSource(prefix = DEMO_DATA): ConfigSource | undefined {
+  const demo = runningDemo(prefix);
+  return demo && demoSource(prefix, demo.port);
 }
 
 function isWhole(value: unknown): value is number {

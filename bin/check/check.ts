@@ -65,6 +65,10 @@ async function mendAll(inputs: readonly Input[], examination: Examination): Prom
   const isPatch = examination.settings.diff === true;
   if (!isPatch && inputs.some(({ readOnly }) => readOnly === 'dump'))
     throw new UsageError('a dump cannot be mended: name the files themselves, or ask for --diff');
+  if (!isPatch && inputs.some(({ readOnly }) => readOnly === 'demo'))
+    throw new UsageError(
+      "the demo's configuration is a part of gw: name the files to mend, or ask for --diff",
+    );
   const texts = new Map<string, string>();
   const checked: CheckedFile[] = [];
   let count = 0;

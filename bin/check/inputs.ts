@@ -15,6 +15,7 @@ import { allDirectives } from '../../src/tools/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
 import { failureText } from '../terminal.ts';
 import { sourceOf } from '../options.ts';
+import { chosenSource, isOfDemo, tellChoice } from '../running-demo.ts';
 import type { CheckSettings } from './settings.ts';
 
 /** A configuration to check. */
@@ -25,7 +26,7 @@ export interface Input {
   /** The context of a fragment, which is checked inside generated blocks. */
   readonly fragment?: Context;
   /** The reason why its files cannot be written. */
-  readonly readOnly?: 'stdin' | 'dump';
+  readonly readOnly?: 'stdin' | 'dump' | 'demo';
   /** True if it was found in a directory: it is not checked by itself if another configuration includes it. */
   readonly wasFound?: true;
 }
@@ -46,11 +47,19 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Returns the configurations that the command line names; without arguments the default one. */
 export function inputsOf(files: readonly string[], settings: CheckSettings): Inputs {
-  const { prefix } = settings;
-  const { name } = sourceOf({ prefix });
   const named =
-    files.length > 0 ? files : [prefix === undefined || isAbsolute(name) ? name : join(prefix, name)];
-  return together(named.map((file) => attempt(() => inputsFor(file, settings))));
+    files.length > 0 ? files.map((file) => () => inputsFor(file, settings)) : [() => chosen(settings)];
+  return together(named.map(attempt));
+}
+
+/** The configuration that a command takes without a name. */
+function chosen(settings: CheckSettings): Partial<Inputs> {
+  const { prefix } = settings;
+  const source = chosenSource({ prefix });
+  tellChoice(source, undefined);
+  if (isOfDemo(source)) return { inputs: [{ name: source.name, source, readOnly: 'demo' }] };
+  const { name } = source;
+  return inputsFor(prefix === undefined || isAbsolute(name) ? name : join(prefix, name), settings);
 }
 
 function inputsFor(file: string, settings: CheckSettings): Partial<Inputs> {

@@ -1,9 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { formatFaults } from '../../grammar/index.ts';
 import { inventoryPath, reachEndpoint } from '../../src/tools/lookups.ts';
-import { type ConfigSource, type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
-import { DEMO_DATA, hasOwnConfig, sourceOf } from '../options.ts';
-import { demoSource, runningDemo } from '../running-demo.ts';
+import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
+import { chosenSource } from '../running-demo.ts';
 
 /** Options that locate the running gateway: by its configuration, or by an address. */
 export interface ControlOptions {
@@ -47,17 +46,9 @@ export function findControl(endpoint: string, options: ControlOptions): ControlT
   return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
 }
 
-/** Returns the configuration of the demo that was started here, unless a file is named or this directory has one. */
-function demoOf({ config, prefix }: ControlOptions): ConfigSource | undefined {
-  if (config !== undefined || hasOwnConfig(prefix ?? '.')) return undefined;
-  const data = prefix ?? DEMO_DATA;
-  const demo = runningDemo(data);
-  return demo && demoSource(data, demo.port);
-}
-
 /** Returns the plan of the gateway, or a message with the faults of its configuration. */
 export function loadPlan(options: ControlOptions): { plan: GatewayPlan; name: string } | string {
-  const source = demoOf(options) ?? sourceOf({ confFile: options.config, prefix: options.prefix });
+  const source = chosenSource(options);
   const { plan, report } = load(source);
   if (plan) return { plan, name: source.name };
   return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();

@@ -32,6 +32,12 @@ interface ShownEvent {
   readonly timestamp: number;
 }
 
+/** A response of the endpoint. */
+interface EventPage {
+  readonly newest_generation: number;
+  readonly events: readonly ShownEvent[];
+}
+
 /** Returns the endpoint at `address`, or the first of the configuration. A text gives the reason if none is found. */
 function findEvents({ address, ...options }: ControlOptions): EventsTarget | string {
   if (address !== undefined) {
@@ -112,13 +118,16 @@ function reasonIn(body: string): string {
   }
 }
 
-/** Options of `gw events tail`. */
+/** Options of `gw events list` and `gw events tail`. */
 export interface TailOptions extends ControlOptions {
   readonly channel?: string;
   readonly type?: string;
   readonly since?: string;
   readonly json?: boolean;
 }
+
+/** Events that `gw events list` shows without "--since". */
+const RECENT = 20;
 
 /** Options of `gw events publish`. */
 export interface PublishOptions extends ControlOptions {
@@ -154,11 +163,33 @@ export async function tail({ channel, type, since, json, ...options }: TailOptio
   }
 }
 
+/** `gw events list`: prints the newest events that the gateway still has. Exit code 1: there is no response with events. */
+export async function listEvents({ channel, type, since, json, ...options }: TailOptions): Promise<number> {
+  const found = findEvents(options);
+  if (typeof found === 'string') return fail(found);
+  try {
+    const from = since ?? String(Math.max(0, Number(await newestGeneration(found.target)) - RECENT));
+    const { events } = await pageOf(found.target, { channel, type, since: from });
+    if (events.length === 0 && !json) process.stdout.write('no events\n');
+    for (const event of events) process.stdout.write(json ? `${JSON.stringify(event)}\n` : lineOf(event));
+    return 0;
+  } catch (error) {
+    return fail(`gw: ${visible((error as Error).message)}`);
+  }
+}
+
+async function pageOf(
+  target: ControlTarget,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<EventPage> {
+  const { status, body } = await callControl(target, { query });
+  if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);
+  return JSON.parse(body) as EventPage;
+}
+
 /** Returns the generation to continue from if the stream breaks before the first event. */
 async function newestGeneration(target: ControlTarget): Promise<string> {
-  const { status, body } = await callControl(target, { query: { limit: '0' } });
-  if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);
-  return String((JSON.parse(body) as { newest_generation: number }).newest_generation);
+  return String((await pageOf(target, { limit: '0' })).newest_generation);
 }
 
 function tellDropped(data: string): void {

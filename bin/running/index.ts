@@ -90,12 +90,15 @@ function addFlags(flag: Command, finish: Finish): void {
 }
 
 function addEvents(events: Command, finish: Finish): void {
-  running(events.command('tail'), EVENTS)
+  addReading(running(events.command('list'), EVENTS))
+    .description('show the newest events that the gateway still has')
+    .option('--since <generation>', 'those after this generation (default: the last 20)')
+    .action(async (options: TailOptions) => {
+      finish(await (await import('./events.ts')).listEvents(options));
+    });
+  addReading(running(events.command('tail'), EVENTS))
     .description('show events as they are published')
-    .option('--channel <name>', "a channel other than the endpoint's; '' for all")
-    .option('--type <name>', 'only events of this type')
     .option('--since <generation>', 'begin after this generation instead of with the next event')
-    .option('--json', 'as JSON, one event per line')
     .action(async (options: TailOptions) => {
       finish(await (await import('./events.ts')).tail(options));
     });
@@ -106,6 +109,13 @@ function addEvents(events: Command, finish: Finish): void {
     .action(async (type: string, payload: string | undefined, options: PublishOptions) => {
       finish(await (await import('./events.ts')).publish(type, payload, options));
     });
+}
+
+function addReading(command: Command): Command {
+  return command
+    .option('--channel <name>', "a channel other than the endpoint's; '' for all")
+    .option('--type <name>', 'only events of this type')
+    .option('--json', 'as JSON, one event per line');
 }
 
 function addCaches(cache: Command, finish: Finish): void {

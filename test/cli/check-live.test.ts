@@ -1,3 +1,5 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { freePort } from '../harness/ports.ts';
@@ -51,6 +53,7 @@ test.runIf(HAS_OPENSSL)('check --live verifies a store as the gateway does', asy
     ...Object.fromEntries(Object.entries(cases).map(([name, [tls]]) => [name, confOf(tls)])),
     ...Object.fromEntries(['ca.crt', 'gw.crt', 'gw.key'].map((name) => [name, files.read(name)])),
   });
+  chmodSync(join(dir, 'gw.key'), 0o600);
   for (const [name, [, says]] of Object.entries(cases)) {
     const { code, stdout } = await gw(dir, ['check', '--live', '-f', 'concise', name]);
     expect(stdout).toMatch(says);

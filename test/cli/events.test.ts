@@ -41,6 +41,22 @@ test('a published event is shown to followers, also across a reload', async (t) 
   expect(followed.output().match(/ deploy /g)).toHaveLength(3);
 });
 
+test('the newest events are listed, also without the command', async (t) => {
+  const gateway = await load(t, conf('listed'));
+  const said = (stdout: string) => ({ code: 0, stdout, stderr: '' });
+  expect(await events(gateway)).toEqual(said('no events\n'));
+  for (let number = 1; number <= 22; number++) await publish(gateway, number === 22 ? 'b' : 'a', `${number}`);
+  const { stdout } = await events(gateway);
+  expect(stdout.match(/(?<=Z )\d+ deploy .*/g)).toEqual([
+    ...Array.from({ length: 19 }, (_, at) => `${at + 3} deploy a ${at + 3}`),
+    '22 deploy b 22',
+  ]);
+  expect(await events(gateway, 'list')).toEqual(said(stdout));
+  const { stdout: json } = await events(gateway, '--json', '--type', 'a', '--since', '20');
+  expect(JSON.parse(json)).toMatchObject({ generation: 21, type: 'a', payload: '21' });
+  expect((await events(gateway, 'lst')).stderr).toContain('did you mean "list"?');
+});
+
 test('a follower may choose channel and type, and read JSON', async (t) => {
   const gateway = await load(t, conf('chosen'));
   const chosen = await tail(t, gateway, '--channel', '', '--type', 'b', '--json', '--since', '0');

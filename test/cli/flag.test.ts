@@ -41,6 +41,7 @@ test('flags are set, listed and unset through the location that the configuratio
   expect(stdout.replace(/in \d+ s/, 'in N s')).toBe(
     'FLAG    STATE  ROLLOUT  EXPIRES\nnew ui  on     100 %    in N s\nold     off    25 %     never\n',
   );
+  expect((await flag()).stdout.replace(/in \d+ s/, 'in N s')).toBe(stdout.replace(/in \d+ s/, 'in N s'));
   expect(await flag('unset', 'new ui')).toEqual(said('new ui is no longer set\n'));
   const { stdout: json } = await flag('list', '--json');
   expect(JSON.parse(json)).toEqual([{ name: 'old', enabled: 'false', rollout_pct: '25', ttl_s: '0' }]);

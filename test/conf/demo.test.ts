@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect, test, type TestContext } from 'vitest';
 import { gw } from '../cli/command.ts';
 import { GW } from '../harness/gateway.ts';
@@ -126,9 +126,16 @@ test('commands find the demo of their directory, whose data no second one takes'
       ['status'],
       ['flag', 'set', 'new_greeting'],
       ['demo', '--port', String(await freePort())],
+      ['explain', 'GET', `http://127.0.0.1:${port}/rest/todos`],
+      ['check'],
+      ['check', '--fix'],
     ].map((args) => gw(directory, args)),
   );
-  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 1]);
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 1, 0, 0, 2]);
+  const told = `gw: using the configuration file ${resolve('conf/demo.conf')}\n`;
+  for (const { stderr } of said.slice(4, 6)) expect(stderr.startsWith(told)).toBe(true);
+  expect(said[4]?.stdout).toMatch(/^LOCATION +\/rest\/ +conf\/demo\.conf:\d+$/m);
+  expect(said[6]?.stderr).toContain("the demo's configuration is a part of gw");
   expect(said[0]?.stdout).toBe(`OK: http://127.0.0.1:${port}/runtime/ready\n`);
   expect(said[3]?.stderr).toBe(
     `gw: a demo runs on ".gw" already: http://127.0.0.1:${port}/, process ${demo.pid}; gw demo --data DIR takes another directory\n`,
