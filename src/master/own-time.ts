@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** The unit of CPU times in Linux' /proc (sysconf: _SC_CLK_TCK): 10 ms on every platform. */
 const TICK_MS = 10;
@@ -19,7 +19,7 @@ export interface OwnTimeLimits {
 
 /** Calls `late` once when a process has had its time. Returns the function that ends the watch. */
 export function watchOwnTime(pid: number, { ownMs, mostMs }: OwnTimeLimits, late: () => void): () => void {
-  const ownTime = new OwnTime(pid, pid);
+  const ownTime = new OwnTime(pid);
   let [own, passed] = [0, 0];
   const timer = setInterval(() => {
     passed += CHECK_MS;
@@ -32,34 +32,51 @@ export function watchOwnTime(pid: number, { ownMs, mostMs }: OwnTimeLimits, late
 }
 
 /**
- * Measures how much of a time a thread has had for itself: it ran, or it waited for something other than a CPU. On a
- * busy machine a thread may wait for a CPU for seconds; that does not mean that it hangs.
+ * Measures how much of a time a thread, or a process as a whole, has had for itself: it ran, or it waited for something
+ * other than a CPU. On a busy machine a thread may wait for a CPU for seconds; that does not mean that it hangs.
  */
 export class OwnTime {
-  readonly #path: string;
+  readonly #tasks: string;
+  readonly #threadId: number | undefined;
   #cpuMs = 0;
 
-  /** Ids as in /proc on Linux. */
-  constructor(processId: number | 'self', threadId: number) {
-    this.#path = `/proc/${processId}/task/${threadId}/stat`;
+  /** Ids as in /proc on Linux; without `threadId`, all threads of the process count as one. */
+  constructor(processId: number | 'self', threadId?: number) {
+    this.#tasks = `/proc/${processId}/task`;
+    this.#threadId = threadId;
     this.of(0);
   }
 
-  /** Returns the thread's own part of the time since the last call; all of it if the system does not tell. */
+  /** Returns the own part of the time since the last call; all of it if the system does not tell. */
   of(passedMs: number): number {
-    const [, state, own, kernel] = STATE_AND_TIMES.exec(this.#read()) ?? [];
-    if (state === undefined) return passedMs;
-    const before = this.#cpuMs;
-    this.#cpuMs = (Number(own) + Number(kernel)) * TICK_MS;
-    // "R" means that the thread runs or waits for a CPU.
-    return state === 'R' ? Math.min(passedMs, this.#cpuMs - before) : passedMs;
+    let cpuMs = 0;
+    // "R" means that a thread runs or waits for a CPU.
+    let isRunnable = false;
+    for (const thread of this.#threads()) {
+      const [, state, own, kernel] = STATE_AND_TIMES.exec(read(`${this.#tasks}/${thread}/stat`)) ?? [];
+      cpuMs += (Number(own ?? 0) + Number(kernel ?? 0)) * TICK_MS;
+      isRunnable ||= state === 'R';
+    }
+    // Threads that have ended are no longer counted.
+    const ranMs = Math.max(0, cpuMs - this.#cpuMs);
+    if (cpuMs > 0) this.#cpuMs = cpuMs;
+    return isRunnable ? Math.min(passedMs, ranMs) : passedMs;
   }
 
-  #read(): string {
+  #threads(): readonly (string | number)[] {
+    if (this.#threadId !== undefined) return [this.#threadId];
     try {
-      return readFileSync(this.#path, 'latin1');
+      return readdirSync(this.#tasks);
     } catch {
-      return '';
+      return [];
     }
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
   }
 }

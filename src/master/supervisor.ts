@@ -187,6 +187,8 @@ class Supervisor {
     const reason = await this.#tryUpgrade(running);
     const after = this.#master?.facts?.version;
     const text = reason ?? `gw/${before} was upgraded to gw/${after}`;
+    // Whoever asked for the upgrade may go on with requests that the new program has to get.
+    await this.#replaced.get(running)?.closed;
     this.#status.ended({ kind: 'upgrade', began, isDone: reason === undefined, text });
     if (reason !== undefined && !this.#stopping) {
       process.stderr.write(`gw: [error] upgrade failed, the running program goes on: ${oneLine(reason)}\n`);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { perTier } from '../harness/tier.ts';
 
 /** What the clients of a test have seen. */
@@ -15,6 +16,8 @@ export interface Seen {
 export interface LanesOptions {
   readonly port: number;
   readonly path?: string;
+  /** The port has TLS. */
+  readonly tls?: boolean;
   /** Clients that open a connection for every request. */
   readonly fresh?: number;
   /** Clients that keep their connection as long as the server does. */
@@ -68,7 +71,7 @@ export class Lanes {
     let socket: Socket | undefined;
     while (!this.#stopped) {
       try {
-        socket ??= await open(this.#options.port);
+        socket ??= await open(this.#options);
         const head = await exchange(socket, this.#options.path ?? '/', isFresh);
         this.#count(head);
         const isTold = /\r\nconnection: close\r\n/i.test(head);
@@ -93,10 +96,11 @@ export class Lanes {
   }
 }
 
-async function open(port: number): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+async function open({ port, tls = false }: LanesOptions): Promise<Socket> {
+  const to = { port, host: '127.0.0.1' };
+  const socket = tls ? connectTls({ ...to, rejectUnauthorized: false }) : connect({ ...to, noDelay: true });
   socket.setEncoding('latin1').on('error', () => undefined);
-  await once(socket, 'connect');
+  await once(socket, tls ? 'secureConnect' : 'connect');
   return socket;
 }
 

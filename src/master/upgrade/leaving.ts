@@ -11,8 +11,11 @@ const AFTERWARDS_MS = 15_000;
 export class Leaving {
   readonly #master: MasterProcess;
   readonly #killed: (reason: string) => void;
+  /** Resolves when the master accepts no more connections. */
+  readonly closed: Promise<void>;
   #unwatch: () => void;
   #hasLeft = false;
+  #closed!: () => void;
 
   /** `killed` is called with the reason if the master had to be killed. */
   constructor(master: MasterProcess, killed: (reason: string) => void) {
@@ -20,13 +23,20 @@ export class Leaving {
     this.#killed = killed;
     const reason = `its listening sockets were still open after ${CLOSE_MS / 1_000} s`;
     this.#unwatch = this.#killAfter({ ownMs: CLOSE_MS, mostMs: MOST_CLOSE_MS }, reason);
-    void master.ended.then(() => this.#unwatch());
+    this.closed = new Promise((resolve) => {
+      this.#closed = resolve;
+    });
+    void master.ended.then(() => {
+      this.#unwatch();
+      this.#closed();
+    });
   }
 
   /** The master says that it has closed its listening sockets. It may be in the hands of an attacker. */
   left(endsWithinMs: unknown): void {
     if (this.#hasLeft || !Number.isSafeInteger(endsWithinMs)) return;
     this.#hasLeft = true;
+    this.#closed();
     this.#unwatch();
     const ownMs = Math.max(0, endsWithinMs as number) + AFTERWARDS_MS;
     const limits = { ownMs, mostMs: ownMs + MOST_CLOSE_MS };
