@@ -7,6 +7,7 @@ import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
 import { wholeFile } from '../harness/owner.ts';
+import { Certificates } from '../harness/certificates.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
@@ -49,6 +50,27 @@ const examples: Readonly<Record<string, Example>> = {
         json: { value: null },
         headers: { 'x-found': '0' },
       });
+      await gw.expect('GET /ping', { status: 200, json: { ok: true } });
+    },
+  },
+  'key-value-tls.conf': {
+    env: async () => {
+      const files = new Certificates();
+      files.authority('ca');
+      files.signed('store', 'ca', { names: ['redis.internal'] });
+      files.signed('gateway', 'ca');
+      const port = await freePort();
+      const pair = ['--tls-cert-file', files.path('store.crt'), '--tls-key-file', files.path('store.key')];
+      await redis('--tls-port', String(port), ...pair, '--tls-ca-cert-file', files.path('ca.crt'));
+      return {
+        REDIS: `127.0.0.1:${port}`,
+        STORE_CA: files.path('ca.crt'),
+        CERTIFICATE: files.path('gateway.crt'),
+        KEY: files.path('gateway.key'),
+      };
+    },
+    calls: async (gw) => {
+      await gw.expect('POST /hits', { status: 200, json: { value: 1 } });
       await gw.expect('GET /ping', { status: 200, json: { ok: true } });
     },
   },

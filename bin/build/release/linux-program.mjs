@@ -61,12 +61,20 @@ function isUsed(name) {
   return /\.([cm]?js|json)$|^(license|copying|copyright)/i.test(name);
 }
 
+/** Programs that fetch or build native code when a package is installed. */
+const INSTALLERS = [
+  'lmdb/bin',
+  'msgpackr-extract/bin',
+  ...['bin', 'build-test', 'optional'].map((name) => `node-gyp-build-optional-packages/${name}.js`),
+];
+
 /** Removes sources, and binaries for other versions of Node.js and for musl. */
 async function removeUnused(modules) {
   // uWebSockets.js has a binary for this Node.js; that of the newer build wants a newer glibc.
   rmSync(join(modules, 'uWebSockets.js-node24'), { recursive: true, force: true });
   // Headers, for compiling.
   rmSync(join(modules, 'node-addon-api'), { recursive: true, force: true });
+  for (const path of INSTALLERS) rmSync(join(modules, path), { recursive: true, force: true });
   for (const file of filesBelow(modules)) if (!isUsed(basename(file))) rmSync(file);
   await run('find', [modules, '-type', 'd', '-empty', '-delete']);
   // Nothing in it is started as a program.

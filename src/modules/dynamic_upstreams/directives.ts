@@ -276,7 +276,7 @@ export const directives = directivesFor<DynamicUpstreamsConfig>()({
     secret: 'password',
     roles: uses('upstream', { behind: ['redis://', 'rediss://', ''], until: ':/?' }),
     summary:
-      'The Redis or Valkey, as in kv_pass, and the key of a string that holds the peers as the body of PUT does.',
+      'The Redis or Valkey, as in kv_pass, and the key of a string that holds the peers as the body of PUT does. With `rediss://` its certificate must be for the host of the address, and lead to an authority that Node.js knows; NODE_EXTRA_CA_CERTS names more. The `kv_ssl_*` directives do not apply.',
   },
   dynamic_upstreams_worker_events_zone: {
     ...HERE,

@@ -23,7 +23,7 @@ const filesIn = (directory: string): readonly string[] =>
     .filter((name) => name.endsWith('.conf'))
     .map((name) => `${directory}/${name}`);
 
-/** The certificate that conf/examples/tls.conf has where it runs. */
+/** The certificate that conf/examples/tls.conf and key-value-tls.conf have where they run. */
 const certificates = mkdtempSync(join(tmpdir(), 'gw-everyday-'));
 const [certificate, key] = [join(certificates, 'shop.crt'), join(certificates, 'shop.key')];
 beforeAll(() => {
@@ -38,6 +38,7 @@ beforeAll(() => {
     stdio: 'pipe',
   });
   vi.stubEnv('CERTIFICATE', certificate);
+  vi.stubEnv('STORE_CA', certificate);
   vi.stubEnv('KEY', key);
 });
 afterAll(() => rmSync(certificates, { recursive: true }));

@@ -27,10 +27,10 @@ async function saidOf(confFile: string, text = readFileSync(confFile, 'utf8')): 
 
 /** The files that an example expects beside it. */
 function withCertificate(text: string): string {
-  if (!text.includes('shop.crt')) return text;
+  if (!text.includes('.crt')) return text;
   const certificates = new Certificates();
   certificates.authority('shop');
-  return text.replaceAll(/\bshop\.(?:crt|key)\b/g, (name) => certificates.path(name));
+  return text.replaceAll(/\b[\w-]+\.(crt|key)\b/g, (_, kind) => certificates.path(`shop.${kind}`));
 }
 
 for (const file of SHIPPED) {
