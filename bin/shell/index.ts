@@ -13,6 +13,7 @@ export function addShell(gw: Command, finish: Finish): void {
   gw.command('manpage [name]')
     .description('print a page of the manual, such as gw-check or gw.conf (default: gw)')
     .option('-o, --out <directory>', 'write all pages to this directory')
+    .option('--json', 'instead of a page, all commands with their options, as JSON')
     .action(async (name: string | undefined, options: ManpageOptions) => {
       finish((await import('./manual.ts')).manpage(name, options, gw));
     });

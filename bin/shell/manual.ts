@@ -155,17 +155,28 @@ function configPage(): string {
   return page.text();
 }
 
+/** A command as programs get it. */
+function withSynopsis(command: CommandFacts): object {
+  return { ...command, synopsis: synopsis(command), commands: command.commands.map(withSynopsis) };
+}
+
 /** Options of `gw manpage`. */
 export interface ManpageOptions {
   readonly out?: string;
+  readonly json?: boolean;
 }
 
 /**
- * `gw manpage [NAME]`: prints a manual page, or writes all to a directory. Exit code 1: they cannot be written; 2:
+ * `gw manpage [NAME]`: prints a manual page or the facts that pages are made of, or writes all to a directory. Exit code 1: they cannot be written; 2:
  * there is no such page.
  */
-export function manpage(name: string | undefined, { out }: ManpageOptions, gw: Command): number {
-  const pages = manual(wholeFacts(gw));
+export function manpage(name: string | undefined, { out, json }: ManpageOptions, gw: Command): number {
+  const facts = wholeFacts(gw);
+  if (json === true) {
+    process.stdout.write(`${JSON.stringify(withSynopsis(facts), undefined, 2)}\n`);
+    return 0;
+  }
+  const pages = manual(facts);
   const wanted = pages.filter(({ file }) =>
     [file, file.replace(/\.\d$/, '')].includes(name ?? (out === undefined ? 'gw' : file)),
   );

@@ -128,6 +128,27 @@ test('gw manpage writes a page for every command, and every page lists the optio
   expect(printed).toEqual({ code: 0, stdout: page, stderr: '' });
 });
 
+test('gw manpage --json has every command with its options', async () => {
+  const { stdout } = await gw(HERE, ['manpage', '--json']);
+  interface Facts {
+    readonly path: readonly string[];
+    readonly synopsis: string;
+    readonly options: readonly object[];
+    readonly commands: readonly Facts[];
+  }
+  const all = (command: Facts): Facts[] => [command, ...command.commands.flatMap(all)];
+  const facts = all(JSON.parse(stdout) as Facts);
+  expect(facts.map(({ path }) => path)).toEqual(expect.arrayContaining([...commands]));
+  const sign = facts.find(({ path }) => path.join(' ') === 'jwt sign');
+  expect(sign?.synopsis).toBe('gw jwt sign [options] [payload]');
+  expect(sign?.options).toContainEqual({
+    names: ['--exp'],
+    summary: expect.stringMatching(/^how long it is valid/) as string,
+    value: { name: 'time', isRequired: true, isVariadic: false },
+    default: '1h',
+  });
+});
+
 test('gw.conf(5) has every directive and every variable', async () => {
   const { stdout } = await gw(HERE, ['manpage', 'gw.conf']);
   const text = stdout.replaceAll('\\-', '-').replaceAll('\\e', '\\');

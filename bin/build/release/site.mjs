@@ -28,7 +28,7 @@ export async function make({ out, version, source }) {
  * Throws a message with every broken link.
  */
 export async function writeSite({ directory, version, source }) {
-  const render = await renderer(source);
+  const render = renderer();
   const pages = linkPages(await collectPages(source));
   const rendered = pages.map((page) => ({ ...page, ...render(page) }));
   const files = new Map([

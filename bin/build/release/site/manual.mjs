@@ -1,69 +1,63 @@
-/** Pages of the manual as Markdown: the macros that `gw manpage` writes, and no others. */
+/** Pages of the command line as Markdown, from what `gw manpage --json` says. */
 
-/** Returns the pages of section 1, `[name, roff]`, as `{ name, text }`: gw(1), and each command with those inside it. */
-export function manualPages(manual) {
-  const titles = new Map(manual.map(([name, roff]) => [name, commandOf(roff)]));
-  const [, main] = manual.find(([name]) => name === 'gw');
-  const commands = [...main.matchAll(/\\fB(gw\S+)\(1\)/g)].map(([, name]) => text(name));
-  const pageOf = (name) => commands.find((command) => name === command || name.startsWith(`${command}-`));
-  const linkTo = (name) => {
-    const file = `${pageOf(name).slice('gw-'.length)}.md`;
-    return `[${titles.get(name)}](${commands.includes(name) ? file : `#${name}`})`;
-  };
-  const linked = (markdown) =>
-    markdown.replace(/`(gw-[\w-]+)\(1\)`/g, (found, name) => (titles.has(name) ? linkTo(name) : found));
-  return ['gw', ...commands].map((page) => {
-    const own = manual.filter(
-      ([name]) => name === page || (page !== 'gw' && pageOf(name) === page && name !== 'gw'),
-    );
-    const texts = own.map(([name, roff]) => commandText(titles.get(name), roff, name === page));
-    return { name: page, text: linked(texts.join('\n')) };
+/** Returns `{ name, text }` for gw, and for each command with those inside it. */
+export function manualPages(gw) {
+  return [gw, ...gw.commands].map((command) => {
+    const inner = command === gw ? [] : nested(command);
+    const texts = [pageText(command), ...inner.map((each) => `## ${titleOf(each)}\n\n${bodyOf(each)}`)];
+    return { name: command.path[0] ?? 'index', text: texts.join('\n') };
   });
 }
 
-/** A command: the title of a page, or a part of one, which needs no headings. */
-function commandText(title, roff, isPage) {
-  const [, named, ...sections] = roff.split(/^\.SH /m);
-  const summary = text(named.trimEnd().replace(/^[^]*? \\- /, ''));
-  const parts = sections.filter((section) => !section.startsWith('"SEE ALSO"')).map(sectionText);
-  const body = isPage ? parts : parts.map((part) => part.replace(/^## .*\n\n/, ''));
-  return `${isPage ? '#' : '##'} ${title}\n\n${escaped(summary[0].toUpperCase() + summary.slice(1))}.\n\n${body.join('\n')}`;
+function nested({ commands }) {
+  return commands.flatMap((command) => [command, ...nested(command)]);
 }
 
-/** The command as it is typed: the words of the synopsis before its arguments. */
-function commandOf(roff) {
-  return text(/^\.nf\n(gw[^[<\n]*)/m.exec(roff)[1]).trim();
+function titleOf({ path }) {
+  return ['gw', ...path].join(' ');
 }
 
-function sectionText(section) {
-  const [title, ...lines] = section.trimEnd().split('\n');
-  const heading = title.replaceAll('"', '').toLowerCase();
-  const body = lines
-    .join('\n')
-    .split(/^\.TP\n/m)
-    .map((part, index) => (index === 0 ? paragraph(part) : term(part)));
-  return `## ${heading[0].toUpperCase()}${heading.slice(1)}\n\n${body.join('')}`;
+function pageText(command) {
+  const text = `# ${titleOf(command)}\n\n${bodyOf(command)}`;
+  if (command.commands.length === 0) return text;
+  return `${text}\n## Commands\n\n${list(command.commands, (inner) => [linkTo(inner), inner.summary])}`;
 }
 
-function paragraph(part) {
-  const literal = /^\.nf\n([^]*?)\n\.fi/.exec(part);
-  if (literal) return `\`\`\`sh\n${text(literal[1])}\n\`\`\`\n`;
-  return part === '' ? '' : `${escaped(text(part))}\n`;
+/** A command has its page, one inside it a part of that. */
+function linkTo({ path }) {
+  const title = ['gw', ...path].join(' ');
+  return `[${title}](${path.length === 1 ? `${path[0]}.md` : `#${title.replaceAll(' ', '-')}`})`;
 }
 
-function term(part) {
-  const [bold, ...lines] = part.trimEnd().split('\n');
-  const said = lines.filter((line) => line !== '.br').map((line) => escaped(text(line)));
-  return `- \`${text(bold.replace(/^\\fB|\\fR$/g, ''))}\`\\\n  ${said.join('\\\n  ')}\n`;
+function bodyOf({ summary, synopsis, options, arguments: values }) {
+  const sentence = `${summary[0].toUpperCase()}${summary.slice(1).replace(/\.$/, '')}.`;
+  const choices = list(
+    values.filter((value) => value.choices),
+    (value) => [`\`${value.name}\``, ...choicesOf(value)],
+  );
+  const flags = list(options, (option) => [`\`${flagsOf(option)}\``, option.summary, ...notesOf(option)]);
+  return `${escaped(sentence)}\n\n\`\`\`sh\n${synopsis}\n\`\`\`\n\n${choices}${flags}`;
 }
 
-/** Text without roff's escapes. */
-function text(roff) {
-  return roff
-    .replace(/\\\[u(\w+)\]/g, (_, hex) => String.fromCodePoint(Number.parseInt(hex, 16)))
-    .replaceAll('\\&', '')
-    .replaceAll('\\-', '-')
-    .replaceAll('\\e', '\\');
+function flagsOf({ names, value }) {
+  const suffix = value === undefined ? '' : value.isRequired ? ` ${value.name}` : ` [${value.name}]`;
+  return names.join(', ') + suffix;
+}
+
+function notesOf({ value, default: fallback }) {
+  return [...choicesOf(value ?? {}), ...(fallback === undefined ? [] : [`Default: ${fallback}.`])];
+}
+
+function choicesOf({ choices }) {
+  return choices === undefined ? [] : [`One of: ${choices.join(', ')}.`];
+}
+
+function list(items, linesOf) {
+  const texts = items.map((item) => {
+    const [term, ...lines] = linesOf(item);
+    return `- ${[term, ...lines.map(escaped)].join('\\\n  ')}\n`;
+  });
+  return texts.join('');
 }
 
 function escaped(plain) {

@@ -1,27 +1,16 @@
 /** Markdown to HTML: headings with anchors, colours, tables that scroll, and what the search finds. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import markdownIt from 'markdown-it';
-import oniguruma from 'vscode-oniguruma';
-import textmate from 'vscode-textmate';
 
-const require = createRequire(import.meta.url);
-/** Classes of the style sheet, by the begin of the grammar's scopes. */
-const COLOURS = {
-  comment: 'c',
-  'support.function': 'd',
-  string: 's',
-  variable: 'v',
-  constant: 'n',
-  entity: 'v',
-  'keyword.other': 'v',
-};
+/**
+ * What has a colour in a configuration, under the name of its class: comments, strings, variables, directives (the first words
+ * of statements) and constants.
+ */
+const CONFIG =
+  /(?<=^|\s)(?<c>#.*)|(?<=^|[\s;{}])(?<s>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<v>\$(?:\{[^}]*\}|\w+))|(?<=(?:^|[;{}])\s*)(?<d>[a-z]\w*)|(?<=\s)(?<n>\d+[a-z]{0,2}|on|off)(?=[\s;])/gm;
 
 /** Returns a function that renders a page as `{ html, headings, found }`. */
-export async function renderer(source) {
-  const grammar = await loadGrammar(join(source, 'grammar/editors/vscode/gateway.tmLanguage.json'));
-  const md = markdownIt({ html: true, highlight: (code, language) => coloured(grammar, code, language) });
+export function renderer() {
+  const md = markdownIt({ html: true, highlight: coloured });
   md.renderer.rules.table_open = () => '<div class="scroll"><table>\n';
   md.renderer.rules.table_close = () => '</table></div>\n';
   return (page) => {
@@ -39,46 +28,24 @@ export async function renderer(source) {
   };
 }
 
-async function loadGrammar(path) {
-  await oniguruma.loadWASM(
-    readFileSync(join(dirname(require.resolve('vscode-oniguruma/package.json')), 'release/onig.wasm')),
-  );
-  const registry = new textmate.Registry({
-    onigLib: Promise.resolve({
-      createOnigScanner: oniguruma.createOnigScanner,
-      createOnigString: oniguruma.createOnigString,
-    }),
-    loadGrammar: async (scope) =>
-      scope === 'source.gateway' ? textmate.parseRawGrammar(readFileSync(path, 'utf8'), path) : null,
-  });
-  return registry.loadGrammar('source.gateway');
-}
-
-/** Configurations in the colours of the editors' grammar; elsewhere comments and prompts. */
-function coloured(grammar, code, language) {
-  if (language === 'nginx') return colouredConfig(grammar, code);
+/** Configurations in colours; elsewhere comments and prompts. */
+function coloured(code, language) {
+  if (language === 'nginx') return colouredConfig(code);
   const text = escapeHtml(code);
   if (language === 'json' || language === 'js' || language === 'ts') return text;
   const comments = language === 'sql' ? /(^|\s)(--\s.*)$/gm : /(^|\s)(# .*)$/gm;
   return text.replace(comments, '$1<i class=c>$2</i>').replace(/^\$ /gm, '<i class=p>$&</i>');
 }
 
-function colouredConfig(grammar, code) {
-  let state = textmate.INITIAL;
-  const lines = code.split('\n').map((line) => {
-    const { ruleStack, tokens } = grammar.tokenizeLine(line, state);
-    state = ruleStack;
-    return tokens
-      .map(({ startIndex, endIndex, scopes }) => span(line.slice(startIndex, endIndex), scopes.at(-1)))
-      .join('');
-  });
-  return lines.join('\n');
-}
-
-function span(text, scope) {
-  const colour = Object.entries(COLOURS).find(([begin]) => scope.startsWith(begin))?.[1];
-  const escaped = escapeHtml(text);
-  return colour === undefined || text.trim() === '' ? escaped : `<i class=${colour}>${escaped}</i>`;
+function colouredConfig(code) {
+  let html = '';
+  let end = 0;
+  for (const { 0: found, index, groups } of code.matchAll(CONFIG)) {
+    const [colour] = Object.entries(groups).find(([, text]) => text !== undefined);
+    html += `${escapeHtml(code.slice(end, index))}<i class=${colour}>${escapeHtml(found)}</i>`;
+    end = index + found.length;
+  }
+  return html + escapeHtml(code.slice(end));
 }
 
 /** Gives headings the names that GitHub gives them; rules have that of their id. Returns those below the title. */

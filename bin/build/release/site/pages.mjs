@@ -1,6 +1,5 @@
 /** The pages of the documentation, as Markdown: files of the repository, and what the built program tells about itself. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { run } from '../run.mjs';
 import { manualPages } from './manual.mjs';
@@ -40,7 +39,7 @@ export async function collectPages(source) {
     }),
     ...guidePages(read, readdirSync(join(source, 'conf/guide'))),
     ...referencePages(read('conf/reference.md'), asked.variables),
-    ...commandPages(asked.manual),
+    ...commandPages(asked.commands),
     ...rulePages(asked.rules),
     ...examplePages(asked.examples, read),
     ...PROJECT.map((file) =>
@@ -55,23 +54,17 @@ function page({ text, ...rest }) {
   return { nav: title.replace(/[`*]/g, ''), ...rest, title, text };
 }
 
-/** What the built program says: rules, variables, examples and the manual. */
+/** What the built program says: rules, variables, examples and its commands. */
 async function askProgram(source) {
-  const ask = (...args) => run(process.execPath, [join(source, 'dist/bin/gw.js'), ...args]);
-  const directory = mkdtempSync(join(tmpdir(), 'gw-manual-'));
-  try {
-    const [rules, variables, examples] = await Promise.all([
-      ask('why', '--list', '--json').then(JSON.parse),
-      ask('list-variables', '--json').then(JSON.parse),
-      ask('example', '--json').then(JSON.parse),
-      ask('manpage', '-o', directory),
-    ]);
-    const names = readdirSync(directory).filter((name) => name.endsWith('.1'));
-    const manual = names.map((name) => [name.slice(0, -2), readFileSync(join(directory, name), 'utf8')]);
-    return { rules, variables, examples, manual };
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  const program = join(source, 'dist/bin/gw.js');
+  const ask = async (...args) => JSON.parse(await run(process.execPath, [program, ...args, '--json']));
+  const [rules, variables, examples, commands] = await Promise.all([
+    ask('why', '--list'),
+    ask('list-variables'),
+    ask('example'),
+    ask('manpage'),
+  ]);
+  return { rules, variables, examples, commands };
 }
 
 /** The guide in the order of its contents. Throws if a file is not listed there. */
@@ -136,14 +129,10 @@ export function referencePath(heading) {
   return `reference/${heading.toLowerCase().replaceAll(' ', '-')}`;
 }
 
-/** gw(1) and its commands. */
-function commandPages(manual) {
-  return manualPages(manual.toSorted(([a], [b]) => (a < b ? -1 : 1))).map(({ name, text }) =>
-    page({
-      path: `commands/${name === 'gw' ? 'index' : name.slice('gw-'.length)}`,
-      section: 'commands',
-      text,
-    }),
+/** gw and its commands. */
+function commandPages(gw) {
+  return manualPages(gw).map(({ name, text }) =>
+    page({ path: `commands/${name}`, section: 'commands', text }),
   );
 }
 
