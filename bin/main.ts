@@ -1,4 +1,4 @@
-import { type Options, parseOptions, usage } from './options.ts';
+import { type Options, parseOptions, sourceOf, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   if (typeof options === 'string') return fail(options);
   if (options.help) say(usage(VERSION, (await import('./commands.ts')).commandList()));
-  else if (options.version !== undefined) say(await versionText(options.version));
+  else if (options.version !== undefined) say(await versionText(options));
   // As in nginx, `-v` together with `-t` still runs the test.
   const isDone = (options.help || options.version !== undefined) && options.test === undefined;
   return isDone ? 0 : act(options);
@@ -26,9 +26,11 @@ async function act(options: Options): Promise<number> {
   return (await import('./run.ts')).run(options);
 }
 
-async function versionText(detail: 'short' | 'long'): Promise<string> {
+async function versionText(options: Options): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
-  return detail === 'short' ? first : first + (await import('./version.ts')).buildFacts();
+  if (options.version === 'short') return first;
+  const { otherVersions } = await import('./running-gateway.ts');
+  return first + otherVersions(sourceOf(options)) + (await import('./version.ts')).buildFacts();
 }
 
 /** Ends the process silently if the reader of the output has ended, as `head` does. */

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Outcome, readStatus, readTrustedPid, type RunningStatus } from '../src/master/index.ts';
+import {
+  type Outcome,
+  pidFileOf,
+  readStatus,
+  readTrustedPid,
+  type RunningStatus,
+} from '../src/master/index.ts';
+import { type ConfigSource, load } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
+import { VERSION } from '../src/version.ts';
 import { visible } from './terminal.ts';
 
 /** The signals of what can be asked for. */
@@ -31,6 +39,21 @@ export async function statusOf(pidFile: string): Promise<RunningStatus> {
     await sleep(POLL_MS);
   }
   throw new Error(`the running gateway does not tell how it went: "${pidFile}.status" is not there`);
+}
+
+/**
+ * Returns a line about what runs by a configuration, if its version or that of its supervisor is another one than this
+ * program's; else, or if that is not known, ''.
+ */
+export function otherVersions(source: ConfigSource): string {
+  const { plan } = load(source);
+  const status = plan && readStatus(pidFileOf(plan));
+  if (!status) return '';
+  const { version, supervisor = version } = status;
+  if (version === VERSION && supervisor === VERSION) return '';
+  const older =
+    supervisor === version ? '' : `, its supervisor is gw/${visible(supervisor)} until the next start`;
+  return `running: gw/${visible(version)}${older}\n`;
 }
 
 /** Asks the running gateway for a reload or an upgrade; resolves to how it went. Throws if it cannot be asked. */

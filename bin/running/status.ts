@@ -44,6 +44,8 @@ function readNumber(text: string): number {
 /** The status of a running gateway; the fields of `--json`. */
 interface Status {
   readonly version: string;
+  /** The version of the supervisor, which an upgrade does not replace. */
+  readonly supervisor?: string;
   readonly node: string;
   readonly uptimeSeconds: number;
   readonly lastReload: { readonly successful: boolean; readonly succeededAt: string };
@@ -91,9 +93,11 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
   const uptimeSeconds = nowMs / 1000 - readings.value('process_start_time_seconds');
   const total = readings.value('nginx_http_requests_total');
   const build = readings.all('gw_build_info')[0]?.labels ?? {};
+  const supervisor = readings.all('gw_supervisor_info')[0]?.labels['version'];
   const spanSeconds = earlier ? (nowMs - earlier.atMs) / 1000 : uptimeSeconds;
   return {
     version: build['version'] ?? '',
+    ...(supervisor !== undefined && { supervisor }),
     node: build['node'] ?? '',
     uptimeSeconds: Math.max(0, Math.round(uptimeSeconds)),
     lastReload: {
@@ -183,8 +187,10 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
 
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations, pools, flags } = status;
+  const { version, supervisor = version } = status;
+  const older = supervisor === version ? '' : ` · supervisor ${supervisor} until the next start`;
   const lines = [
-    `gw ${status.version} · node ${status.node} · up ${duration(status.uptimeSeconds)}`,
+    `gw ${version}${older} · node ${status.node} · up ${duration(status.uptimeSeconds)}`,
     `configuration  loaded ${lastReload.succeededAt}${lastReload.successful ? '' : ', a later reload was refused'}`,
     `connections    ${connections.active} active, ${connections.writing} writing, ${connections.waiting} waiting, ${connections.accepted} accepted in all`,
     `requests       ${requests.total} in all, ${requests.perSecond.toFixed(1)} per second`,

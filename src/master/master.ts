@@ -111,7 +111,8 @@ export class Master {
     this.#options = options;
     this.#plan = plan;
     const { core, version } = this.#plan.main;
-    this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version });
+    const supervisor = process.env['GW_SUPERVISOR_VERSION'];
+    this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version, supervisor });
     this.#metrics.found(faults);
     this.#memory.loaded();
     this.#workers = new Workers({

@@ -13,6 +13,10 @@ import {
 const MASTER = 0;
 
 const BUILD: Metric = { name: 'gw_build_info', help: 'Version of the gateway and of Node.js; always 1.' };
+const SUPERVISOR: Metric = {
+  name: 'gw_supervisor_info',
+  help: 'Version of the supervisor, which an upgrade does not replace; always 1.',
+};
 const STARTED: Metric = {
   name: 'process_start_time_seconds',
   help: 'When the process started, since the epoch.',
@@ -31,6 +35,14 @@ const RESTARTS: Metric = {
   help: 'Worker threads that ended by accident and were replaced.',
 };
 
+interface ProcessFacts {
+  /** Maximum number of series. */
+  readonly maxSeries: number;
+  readonly version: string;
+  /** The version of the supervisor, if there is one. */
+  readonly supervisor: string | undefined;
+}
+
 /** The metrics of the process: their shared memory, and the values that only the master knows. */
 export class ProcessMetrics {
   readonly #counters: Counters;
@@ -38,10 +50,11 @@ export class ProcessMetrics {
   readonly #reloaded: Gauge;
   #memory: CounterMemory;
 
-  constructor({ maxSeries, version }: { readonly maxSeries: number; readonly version: string }) {
+  constructor({ maxSeries, version, supervisor }: ProcessFacts) {
     this.#memory = createCounterMemory(maxSeries, 1);
     this.#counters = new Counters(this.#memory, MASTER);
     this.#counters.gauge(BUILD, { version, node: process.versions.node }).set(1);
+    if (supervisor !== undefined) this.#counters.gauge(SUPERVISOR, { version: supervisor }).set(1);
     this.#counters.gauge(STARTED).set(Math.round(performance.timeOrigin) / 1000);
     this.#reloadGood = this.#counters.gauge(RELOAD_GOOD);
     this.#reloaded = this.#counters.gauge(RELOADED);

@@ -123,6 +123,7 @@ class Supervisor {
       ...process.env,
       GW_SUPERVISOR: String(process.pid),
       GW_PROTOCOL: String(PROTOCOL),
+      GW_SUPERVISOR_VERSION: VERSION,
       GW_COMMAND: this.#command,
       ...more,
     };

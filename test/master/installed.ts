@@ -40,7 +40,7 @@ export function installation(t: Owner): Installation {
   const dir = mkdtempSync(join(tmpdir(), 'gw-installed-'));
   chmodSync(dir, 0o755);
   t.onTestFinished(async () => rmSync(dir, { recursive: true, force: true }));
-  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  for (const name of ['node_modules', 'package.json']) symlinkSync(join(ROOT, name), join(dir, name));
   let builds = 0;
   const install = (...changes: readonly Change[]): void => {
     const name = `build-${++builds}`;
