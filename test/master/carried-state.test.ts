@@ -4,6 +4,7 @@ import { startPeer } from '../harness/peer.ts';
 import { perTier } from '../harness/tier.ts';
 import { type Change, installation, upgraded } from './installed.ts';
 import { startSupervised } from './processes.ts';
+import { IS_ROOT } from './rights.ts';
 
 const LIMIT_MS = 600_000;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -62,7 +63,12 @@ test(
         }),
       ),
     );
-    const gw = await startSupervised(t, confOf(peers.map(({ port }) => port)), { program, workers: 2 });
+    const gw = await startSupervised(t, confOf(peers.map(({ port }) => port)), {
+      program,
+      workers: 2,
+      // The state goes to a process that has given up root.
+      main: IS_ROOT ? 'user nobody;' : '',
+    });
     const isThere = await writeState(gw, peers[1]?.port as number);
     await isThere();
     install();

@@ -9,6 +9,8 @@ export interface Seen {
   answered: number;
   /** Requests without a complete response, and responses with another status than 200. */
   readonly failures: string[];
+  /** The time of each response since its request or, with a fresh connection, since the client began to connect. */
+  readonly tookMs: number[];
   /** Longest time between two responses, over all lanes. */
   longestGapMs: number;
 }
@@ -22,11 +24,13 @@ export interface LanesOptions {
   readonly fresh?: number;
   /** Clients that keep their connection as long as the server does. */
   readonly kept?: number;
+  /** Of a client after a response. */
+  readonly pauseMs?: number;
   /** A client that is told to close ends there. */
   readonly leave?: boolean;
 }
 
-/** Of a client after a response. A worker that leaves waits longer for the next request. */
+/** Default of `pauseMs`. A worker that leaves waits longer for the next request. */
 const PAUSE_MS = perTier({ short: 25, long: 0 });
 
 /**
@@ -34,7 +38,7 @@ const PAUSE_MS = perTier({ short: 25, long: 0 });
  * response is no failure.
  */
 export class Lanes {
-  readonly seen: Seen = { answered: 0, failures: [], longestGapMs: 0 };
+  readonly seen: Seen = { answered: 0, failures: [], tookMs: [], longestGapMs: 0 };
   readonly #options: LanesOptions;
   readonly #lanes: Promise<void>[] = [];
   #lastMs = performance.now();
@@ -69,15 +73,17 @@ export class Lanes {
 
   async #ask(isFresh: boolean): Promise<void> {
     let socket: Socket | undefined;
+    const { pauseMs = PAUSE_MS } = this.#options;
     while (!this.#stopped) {
       try {
+        const startedMs = performance.now();
         socket ??= await open(this.#options);
         const head = await exchange(socket, this.#options.path ?? '/', isFresh);
-        this.#count(head);
+        this.#count(head, performance.now() - startedMs);
         const isTold = /\r\nconnection: close\r\n/i.test(head);
         if (isFresh || isTold) socket = void socket.destroy();
         if (isTold && this.#options.leave === true) return;
-        if (PAUSE_MS > 0) await sleep(PAUSE_MS);
+        if (pauseMs > 0) await sleep(pauseMs);
       } catch (error) {
         this.seen.failures.push((error as Error).message);
         socket = void socket?.destroy();
@@ -87,7 +93,8 @@ export class Lanes {
     socket?.destroy();
   }
 
-  #count(head: string): void {
+  #count(head: string, tookMs: number): void {
+    this.seen.tookMs.push(tookMs);
     const now = performance.now();
     this.seen.longestGapMs = Math.max(this.seen.longestGapMs, now - this.#lastMs);
     this.#lastMs = now;
