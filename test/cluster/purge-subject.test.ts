@@ -172,23 +172,25 @@ test('a store that was emptied while the gateway was away empties its caches', a
       ),
     );
   let sequence = 0;
-  const run = async (until: () => boolean): Promise<void> => {
+  /** Runs a gateway until its caches are empty and it has read so many entries. */
+  const run = async (counter: number): Promise<void> => {
     const kept = new KeptPosition(directory, 'purges', log);
     const subject = new PurgeSubject(
       new PurgeQueue({ shared: () => [caches.of('a', true)], position: kept }),
     );
     const { node, close } = startLightNode('gw', { url, namespace });
     node.add(subject);
-    await expect.poll(() => until() && (kept.reached?.birth ?? 0) > 0).toBe(true);
+    await expect.poll(() => kept.reached).toEqual({ counter, birth: expect.toSatisfy((birth) => birth > 0) });
+    expect(caches.purged).toContain('a prefix [""]');
     await close();
     await subject.close();
   };
   await purge('/before');
-  await run(() => caches.purged.includes('a prefix [""]'));
+  await run(1);
   expect(readFileSync(join(directory, 'purges'), 'utf8')).toMatch(/^1 [1-9]\d+\n$/);
   caches.purged.length = 0;
   await client.del(key('pu'), `${key('pu')}:n`);
   await purge('/missed', '/later');
-  await run(() => caches.purged.includes('a prefix [""]'));
+  await run(2);
   expect(readFileSync(join(directory, 'purges'), 'utf8')).toMatch(/^2 [1-9]\d+\n$/);
 });
