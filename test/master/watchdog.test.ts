@@ -103,17 +103,22 @@ test.runIf(process.platform === 'linux')(
     const asleep = new OwnTime('self', await startThread('sleep', threads));
     const startedMs = performance.now();
     const times = busy.map((id) => new OwnTime('self', id));
+    const whole = new OwnTime('self');
     let ownMs = 0;
     // Each thread runs for a while, and none is forgotten by the scheduler.
     for (const time of times) await expect.poll(() => (ownMs += time.of(60_000))).toBeGreaterThan(0);
     for (const time of times) ownMs += time.of(60_000);
+    const wholeMs = whole.of(60_000);
     const passedMs = performance.now() - startedMs;
     // A tick is the precision of each reading.
     expect(ownMs).toBeLessThan(cores * passedMs + 20 * times.length);
+    expect(wholeMs).toBeGreaterThan(0);
+    expect(wholeMs).toBeLessThan(cores * passedMs + 40 * times.length);
     await expect.poll(() => asleep.of(1_000)).toBe(1_000);
   },
 );
 
 test('where the system tells nothing of a thread, all time counts as its own', () => {
   expect(new OwnTime('self', 0).of(500)).toBe(500);
+  expect(new OwnTime(2 ** 30).of(500)).toBe(500);
 });
