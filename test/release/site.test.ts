@@ -179,16 +179,16 @@ test('the colours follow the system until others are chosen, which persist', asy
 });
 
 const LONGEST = [
-  'index.html',
-  'guide/from-nginx.html',
   'guide/metrics.html',
   'reference/core.html',
   'rules/index.html',
+  'index.html',
+  'guide/from-nginx.html',
 ];
 
 test('pages fit a screen of 320 pixels, with their menu', async (t) => {
   const page = await open(t, 'index.html', { viewport: { width: 320, height: 640 } });
-  for (const path of LONGEST) {
+  for (const path of LONGEST.slice(0, perTier({ short: 3, long: Infinity }))) {
     await page.goto(`${gw.url}/docs/latest/${path}`);
     expect([path, await inPage(page, 'document.documentElement.scrollWidth')]).toEqual([path, 320]);
   }
