@@ -13,12 +13,16 @@ import { basename, resolve } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { isVersion, type Outcome } from './protocol.ts';
-import { openAsRoot, removeAsRoot, systemFailure } from '../system/index.ts';
+import { openAsRoot, removeAsRoot, rootPath, systemFailure } from '../system/index.ts';
 
 const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
 /** Maximum size of a pid or status file. */
 const MOST_BYTES = 65_536;
+/** The unit of times in Linux' /proc (sysconf: _SC_CLK_TCK): 10 ms on every platform. */
+const TICK_MS = 10;
+/** How much later than its file a process may seem to have started: clocks are read one after the other. */
+const CLOCK_MS = 1_000;
 
 /** Returns the absolute path of the pid file. */
 export function pidFileOf({ main }: GatewayPlan): string {
@@ -33,7 +37,8 @@ export function writePidFile(path: string, pid: number): void {
 
 function hasPid(path: string, pid: number): boolean {
   try {
-    return readPidFile(path) === pid;
+    const { pid: written, file } = readPid(path);
+    return written === pid && isOf(file, pid);
   } catch {
     return false;
   }
@@ -82,25 +87,23 @@ export function readPidFile(path: string): number {
  * account that could not send the signal itself.
  */
 export function readTrustedPid(path: string): number {
-  const { pid, owner } = readPid(path);
-  if (!mayName(owner, pid))
-    throw new Error(
-      `no signal is sent: "${path}" belongs neither to root nor to the account of process ${pid}`,
-    );
+  const { pid, file } = readPid(path);
+  const reason = distrustOf(file, pid);
+  if (reason !== undefined) throw new Error(`no signal is sent: "${path}" ${reason} process ${pid}`);
   return pid;
 }
 
 /** Both are those of one file, though another may take its place. */
-function readPid(path: string): { readonly pid: number; readonly owner: number } {
-  const { text, owner } = readNamed(path);
-  const word = text.trim();
+function readPid(path: string): { readonly pid: number; readonly file: ReadFile } {
+  const file = readNamed(path);
+  const word = file.text.trim();
   const pid = Number(word);
   if (!/^[1-9]\d*$/.test(word) || pid < 2) throw new Error(`invalid PID number "${word}" in "${path}"`);
-  return { pid, owner };
+  return { pid, file };
 }
 
 /** Reads a file. Throws in nginx's words. */
-function readNamed(path: string): ReturnType<typeof readFile> {
+function readNamed(path: string): ReadFile {
   try {
     return readFile(path);
   } catch (error) {
@@ -108,9 +111,20 @@ function readNamed(path: string): ReturnType<typeof readFile> {
   }
 }
 
-/** Tells whether root believes a file of this owner about a process. */
-function mayName(owner: number, pid: number): boolean {
-  return process.getuid?.() !== 0 || owner === 0 || owner === accountOf(pid);
+/**
+ * Returns why root does not believe what a file says of a process; `undefined` if it does, as any other account. Who can
+ * change the directory may have put an older file of root's back.
+ */
+function distrustOf({ owner, writtenMs, isRoots }: ReadFile, pid: number): string | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (owner !== 0)
+    return owner === accountOf(pid) ? undefined : 'belongs neither to root nor to the account of';
+  return isRoots || isOf({ writtenMs }, pid) ? undefined : 'is older than';
+}
+
+/** Tells whether a file is not older than a process. An earlier process may have had the same id, as in a container. */
+function isOf({ writtenMs }: Pick<ReadFile, 'writtenMs'>, pid: number): boolean {
+  return startedMs(pid) <= writtenMs + CLOCK_MS;
 }
 
 /** Returns the effective user id of a process. The owner of its directory in `/proc` is not always that. */
@@ -123,13 +137,41 @@ function accountOf(pid: number): number | undefined {
   }
 }
 
-/** Reads a file if it is a regular one of usual size: a pipe could block the process. */
-function readFile(path: string): { readonly text: string; readonly owner: number } {
-  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK);
+/** Returns when a process started, since the epoch; `Infinity` if the system does not tell. */
+function startedMs(pid: number): number {
+  try {
+    const [upS = ''] = readFileSync('/proc/uptime', 'latin1').split(' ');
+    // After the name, which may contain anything, it is the twentieth field.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return Date.now() - Number(upS) * 1_000 + Number(ticks) * TICK_MS;
+  } catch {
+    return Infinity;
+  }
+}
+
+interface ReadFile {
+  readonly text: string;
+  readonly owner: number;
+  readonly writtenMs: number;
+  /** Nobody but root can put another file in its place. */
+  readonly isRoots: boolean;
+}
+
+/** Reads a file if it is a regular one of usual size: a pipe could block the process. As root, follows no foreign links. */
+function readFile(path: string): ReadFile {
+  const isRoot = process.getuid?.() === 0;
+  const descriptor = (isRoot ? openAsRoot : openSync)(path, O_RDONLY | O_NONBLOCK, 0);
   try {
     const found = fstatSync(descriptor);
     const isRead = found.isFile() && found.size <= MOST_BYTES;
-    return { text: isRead ? readFileSync(descriptor, 'utf8') : '', owner: found.uid };
+    const text = isRead ? readFileSync(descriptor, 'utf8') : '';
+    return {
+      text,
+      owner: found.uid,
+      writtenMs: found.mtimeMs,
+      isRoots: isRoot && rootPath(path) !== undefined,
+    };
   } finally {
     closeSync(descriptor);
   }
@@ -178,9 +220,9 @@ export function writeStatus(pidFile: string, status: RunningStatus): void {
 /** Reads the status file; `undefined` if it is missing, incomplete or that of another process. */
 export function readStatus(pidFile: string): RunningStatus | undefined {
   try {
-    const { text, owner } = readFile(statusFileOf(pidFile));
-    const status = JSON.parse(text) as RunningStatus;
-    const isBelieved = status.pid === readPidFile(pidFile) && mayName(owner, status.pid);
+    const file = readFile(statusFileOf(pidFile));
+    const status = JSON.parse(file.text) as RunningStatus;
+    const isBelieved = status.pid === readPidFile(pidFile) && distrustOf(file, status.pid) === undefined;
     return isBelieved && isWellFormed(status) ? status : undefined;
   } catch {
     return undefined;

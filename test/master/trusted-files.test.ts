@@ -1,6 +1,6 @@
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, linkSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readStatus, readTrustedPid } from '../../src/master/index.ts';
 import type { Owner } from '../harness/owner.ts';
@@ -27,6 +27,32 @@ test.runIf(IS_ROOT)(
     chownSync(`${pidFile}.status`, NOBODY.uid, 0);
     expect(() => readTrustedPid(pidFile)).toThrow(/^no signal is sent: ".*" belongs neither to root nor to/);
     expect(readStatus(pidFile)).toBeUndefined();
+  },
+);
+
+test.runIf(IS_ROOT)('root follows no link that another account has made to a pid file of root', (t) => {
+  const [own, others] = [pidFileIn(t), pidFileIn(t)];
+  chownSync(dirname(others), NOBODY.uid, 0);
+  rmSync(others);
+  symlinkSync(own, others);
+  expect(() => readTrustedPid(others)).toThrow(/^open\(\) ".*" failed/);
+  rmSync(others);
+  linkSync(own, others);
+  expect(() => readTrustedPid(others)).toThrow(/several hard links/);
+});
+
+test.runIf(IS_ROOT)(
+  "in another account's directory, root believes a file of root's only of a process that is older",
+  (t) => {
+    const pidFile = pidFileIn(t);
+    const before = new Date(Date.now() - performance.now() - 60_000);
+    utimesSync(pidFile, before, before);
+    expect(readTrustedPid(pidFile)).toBe(process.pid);
+    chownSync(dirname(pidFile), NOBODY.uid, 0);
+    expect(() => readTrustedPid(pidFile)).toThrow(/" is older than process \d+$/);
+    const now = new Date();
+    utimesSync(pidFile, now, now);
+    expect(readTrustedPid(pidFile)).toBe(process.pid);
   },
 );
 
