@@ -24,7 +24,7 @@ interface ListeningSocket {
  */
 export function listeningSockets(addresses: readonly NamedSocketAddress[]): readonly ListeningSocket[] {
   const keys = new Map(addresses.map(({ key, address }) => [placeOf(address), key]));
-  const places = listeners();
+  const places = placesOf(new Set(addresses.map(({ address }) => address.kind)));
   const sockets: ListeningSocket[] = [];
   for (const [inode, fd] of descriptorsOfSockets()) {
     const key = keys.get(places.get(inode) ?? '');
@@ -35,7 +35,7 @@ export function listeningSockets(addresses: readonly NamedSocketAddress[]): read
 
 /** Tells whether a descriptor of this process is a socket that listens at the address. */
 export function listensAt(fd: number, address: SocketAddress): boolean {
-  return listeners().get(inodeOf(fd) ?? '') === placeOf(address);
+  return placesOf(new Set([address.kind])).get(inodeOf(fd) ?? '') === placeOf(address);
 }
 
 /** Returns the descriptor of the socket on which this process listens at a port of 127.0.0.1. */
@@ -63,39 +63,60 @@ function descriptorsOfSockets(): ReadonlyMap<string, number> {
   return descriptors;
 }
 
-/** Address and port, or path, of every listening socket of the network namespace, by its inode. */
-function listeners(): ReadonlyMap<string, string> {
-  return new Map([...inetListeners(), ...unixListeners()]);
+/**
+ * Returns where the sockets of the network namespace listen, by their inodes; '' for those that do not. Any account can
+ * forge lines in the table of Unix sockets (see `unixSockets`), so it says nothing about those of the other tables.
+ */
+function placesOf(kinds: ReadonlySet<SocketAddress['kind']>): ReadonlyMap<string, string> {
+  if (!kinds.has('unix')) return new Map(inetSockets(['tcp', 'tcp6']));
+  return new Map([...unixSockets(), ...inetSockets(['tcp', 'tcp6', 'udp', 'udp6'])]);
 }
 
 function placeOf(address: SocketAddress): string {
-  if (address.kind === 'unix') return address.path;
-  return `${isIPv6(address.host) ? ipv6Text(address.host) : address.host} ${address.port}`;
+  if (address.kind === 'unix') return unixPlace(address.path);
+  return inetPlace(isIPv6(address.host) ? ipv6Text(address.host) : address.host, address.port);
+}
+
+function unixPlace(path: string): string {
+  return `unix:${path}`;
+}
+
+function inetPlace(host: string, port: number): string {
+  return `${host} ${port}`;
 }
 
 /** The state TCP_LISTEN in /proc/net/tcp. */
 const LISTENING = '0A';
 
-function* inetListeners(): Generator<readonly [inode: string, place: string]> {
-  for (const name of ['tcp', 'tcp6']) {
+function* inetSockets(names: readonly string[]): Generator<readonly [inode: string, place: string]> {
+  for (const name of names) {
     for (const line of linesOf(name)) {
-      const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
+      const [, local = '', , state, , , , , , inode = '0'] = line.trim().split(/\s+/);
       const [host = '', port = ''] = local.split(':');
-      if (state === LISTENING && inode !== undefined && inode !== '0')
-        yield [inode, `${hostOf(host)} ${Number.parseInt(port, 16)}`];
+      const listens = state === LISTENING;
+      if (inode !== '0') yield [inode, listens ? inetPlace(hostOf(host), Number.parseInt(port, 16)) : ''];
     }
   }
 }
 
 /** The flag of listening sockets in /proc/net/unix (`__SO_ACCEPTCON`). */
 const ACCEPTS = 0x1_00_00;
+/** Flags, inode and path; a socket without an address has no path. */
+const UNIX_SOCKET = /^[0-9a-f]+: [0-9A-F]{8} 0{8} ([0-9A-F]{8}) [0-9A-F]{4} [0-9A-F]{2} +(\d+)(?: (.+))?$/;
 
-function* unixListeners(): Generator<readonly [inode: string, place: string]> {
+/**
+ * The kernel does not escape paths: one with a line break makes two lines, the second of which may say anything. Every
+ * Unix socket also has its own line, so an inode that several lines claim has no place.
+ */
+function unixSockets(): ReadonlyMap<string, string> {
+  const places = new Map<string, string>();
   for (const line of linesOf('unix')) {
-    const [, flags = '', inode, path] = /^\S+ \S+ \S+ (\S+) \S+ \S+ +(\d+) (.*)$/.exec(line) ?? [];
-    if (inode !== undefined && path !== undefined && (Number.parseInt(flags, 16) & ACCEPTS) !== 0)
-      yield [inode, path];
+    const [, flags = '', inode, path] = UNIX_SOCKET.exec(line) ?? [];
+    if (inode === undefined) continue;
+    const listens = path !== undefined && (Number.parseInt(flags, 16) & ACCEPTS) !== 0;
+    places.set(inode, listens && !places.has(inode) ? unixPlace(path) : '');
   }
+  return places;
 }
 
 function linesOf(name: string): readonly string[] {

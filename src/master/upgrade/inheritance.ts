@@ -68,8 +68,10 @@ export class Inheritance {
   }
 
   /** An attacker in control of the replaced process may have sent anything. */
-  #check({ fd }: Copy, address: ListenAddress): void {
-    if (!listensAt(fd, address))
+  #check(copy: Copy, address: ListenAddress): void {
+    // Only inet sockets have a name that libuv tells.
+    const isInet = 'getsockname' in copy;
+    if (isInet !== (address.kind === 'inet') || !listensAt(copy.fd, address))
       throw new Error(`the socket that was handed over for ${addressText(address)} does not listen there`);
   }
 
