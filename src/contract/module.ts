@@ -189,6 +189,8 @@ export interface ZoneNeed<C> {
 interface NameUse<C> {
   readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
   readonly name: string;
+  /** The gateways of a cluster share the members of this upstream. */
+  readonly sharesMembers?: true;
   readonly field: keyof C & string;
   readonly index?: number;
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type FaultDetails, placeOf, type Report, type Span } from '../../grammar/index.ts';
 import { nearest } from '../config/index.ts';
 import type { CoreConfig, WrittenFiles } from '../contract/index.ts';
+import { upstreamKey } from '../upstream/index.ts';
 import { zoneConflict, type ZoneDeclaration, zoneFault } from '../zone/index.ts';
 
 interface Declared {
@@ -25,7 +26,11 @@ export class ZoneCollector {
     const first = this.#byName.get(zone.name);
     if (!first) return void this.#byName.set(zone.name, { zone, span });
     const conflict = zoneConflict(zone, first.zone);
-    if (conflict === undefined) return;
+    if (conflict === undefined) {
+      // What is shared in one place is not carried, whatever the others say.
+      if (zone.kind === 'dictionary' && zone.isShared) this.#byName.set(zone.name, { ...first, zone });
+      return;
+    }
     const { span: firstSpan } = first;
     this.#report.emerg(conflict, span, {
       rule: 'duplicate-directive',
@@ -55,6 +60,7 @@ function declaredAt(span: Span): string {
 interface UsedName {
   readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
   readonly name: string;
+  readonly sharesMembers?: true;
   readonly directive: string;
   readonly span: Span | undefined;
 }
@@ -95,6 +101,11 @@ export class UsedNames {
 
   add(used: UsedName): void {
     this.#used.push(used);
+  }
+
+  /** Tells whether the gateways of a cluster share the members of the upstream with this key. */
+  sharesMembersOf(key: string): boolean {
+    return this.#used.some(({ sharesMembers, name }) => sharesMembers === true && upstreamKey(name) === key);
   }
 
   /** Reports the names that no directive declares. */

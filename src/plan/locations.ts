@@ -71,9 +71,9 @@ export class LocationPlanner {
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);
       }
-      for (const { kind, name, field, index = 0 } of module.uses?.(config.value) ?? []) {
+      for (const { field, index = 0, ...use } of module.uses?.(config.value) ?? []) {
         const { directive = '', spans } = config.from.get(field) ?? {};
-        this.used.add({ kind, name, directive, span: spans?.[index] });
+        this.used.add({ ...use, directive, span: spans?.[index] });
       }
       for (const { field, index = 0, ...address } of module.upstreams?.(config.value) ?? []) {
         this.#planning.upstreams.need(address, config.from.get(field)?.spans[index]);

@@ -103,7 +103,8 @@ interface Collected {
 function planNames({ locations, upstreams, clusters }: Collected, workers: number): void {
   for (const { plan, span } of upstreams.declared) {
     locations.zones.add(upstreamZone(plan, workers), span);
-    for (const text of [membershipZone(plan), addressesZone(plan)]) if (text) locations.zones.add(text, span);
+    const members = membershipZone(plan, locations.used.sharesMembersOf(plan.key));
+    for (const text of [members, addressesZone(plan)]) if (text) locations.zones.add(text, span);
     if (plan.sticky?.kind === 'learn') locations.zones.add(sessionsZone(plan.sticky), span);
   }
   for (const span of upstreams.synced)

@@ -259,13 +259,17 @@ export function upstreamZoneName({ key, implicit }: UpstreamPlan): string {
 
 /**
  * Returns the shared memory of the members of a group. Its name changes with the configured servers: edited servers must
- * take effect, and a reload that fails must not change the present members.
+ * take effect, and a reload that fails must not change the present members. `isShared`: the gateways of a cluster share the
+ * members, so that an upgrade does not carry them.
  */
-export function membershipZone(plan: UpstreamPlan): SharedTextDeclaration | undefined {
-  const { key, managedPeers: peers } = plan;
-  if (peers === undefined) return undefined;
+export function membershipZone(plan: UpstreamPlan, isShared = false): SharedTextDeclaration | undefined {
+  const { key, managedPeers: room, servers } = plan;
+  if (room === undefined) return undefined;
   const name = `members ${key} ${configuredDigest(plan)}`;
-  return { name, kind: 'shared text', bytes: textBytes(peers), carried: 'members' };
+  const zone = { name, kind: 'shared text', bytes: textBytes(room) } as const;
+  if (isShared) return zone;
+  const sockets = servers.flatMap(({ target }) => (target.kind === 'unix' ? `unix:${target.path}` : []));
+  return { ...zone, carried: { room, sockets } };
 }
 
 /**
@@ -291,8 +295,8 @@ export function configuredDigest({ servers }: UpstreamPlan): string {
 }
 
 /** Returns the shared memory of the sessions of `sticky learn`. */
-export function sessionsZone({ zone, sizeBytes }: LearnSticky): DictionaryDeclaration {
-  return { name: `sticky ${zone}`, kind: 'dictionary', sizeBytes };
+export function sessionsZone({ zone, sizeBytes, isShared }: LearnSticky): DictionaryDeclaration {
+  return { name: `sticky ${zone}`, kind: 'dictionary', sizeBytes, ...(isShared && { isShared }) };
 }
 
 function addressesOf({ target, resolve }: ServerConfig): number {

@@ -17,6 +17,8 @@ export interface DictionaryDeclaration {
   readonly name: string;
   readonly kind: 'dictionary';
   readonly sizeBytes: number;
+  /** The gateways of a cluster share its entries, so that an upgrade does not carry them. */
+  readonly isShared?: boolean;
 }
 
 /** The rate of requests by key: see `RequestRates`. */
@@ -53,8 +55,16 @@ export interface SharedTextDeclaration {
   readonly kind: 'shared text';
   /** The length of the longest text in UTF-8. */
   readonly bytes: number;
-  /** What the text is, if an upgrade gives it to the new program. */
-  readonly carried?: 'members';
+  /** Present if the text is the members of a group, and an upgrade gives them to the new program. */
+  readonly carried?: CarriedMembers;
+}
+
+/** The limits of members that an upgrade gives to the new program. */
+export interface CarriedMembers {
+  /** Number of peers that there is room for. */
+  readonly room: number;
+  /** The addresses of the sockets in the configuration: `unix:/path`. */
+  readonly sockets: readonly string[];
 }
 
 /** The index of a cache of responses: see `CacheIndex`. */

@@ -25,6 +25,7 @@ export {
 } from './cache/cache-index.ts';
 export type { Purge, PurgeList } from './cache/purges.ts';
 export type {
+  CarriedMembers,
   DictionaryDeclaration,
   PeersDeclaration,
   RingDeclaration,

@@ -1,11 +1,14 @@
-import { carriedMembers, restoredMembers } from '../../upstream/index.ts';
+import { carriedMembers, MemberFault, restoredMembers } from '../../upstream/index.ts';
 import {
+  type CarriedMembers,
+  DictionaryFault,
   eventFields,
   openDictionary,
   openRing,
   readEventFields,
   readValueText,
   SharedText,
+  type SharedTextDeclaration,
   valueText,
   type ZoneDeclaration,
 } from '../../zone/index.ts';
@@ -15,8 +18,8 @@ interface CarriedKind {
   /** Returns the content of a zone in pieces of JSON. What a cluster shares is not carried: its store has it. */
   pieces(buffer: SharedArrayBuffer): Iterable<unknown>;
   /**
-   * Returns the function that adds pieces to a zone, in the order in which they were given. It throws if one is
-   * malformed or has no room.
+   * Returns the function that adds pieces to a zone, in the order in which they were given. It throws what
+   * `refusalOf` knows if one is malformed or has no room.
    */
   restorer(buffer: SharedArrayBuffer): (piece: unknown) => void;
 }
@@ -25,7 +28,22 @@ interface CarriedKind {
 const MASTER_THREAD = 0;
 /** Number of last events of a ring that are carried. */
 const MOST_EVENTS = 1_000;
+/** The highest generation of an event that is taken over. The ring can count on for ever. */
+const MOST_GENERATION = 2 ** 52;
+/** The longest lifetime of an entry: milliseconds of 15 digits, as in a cluster. */
+const MOST_TTL_MS = 999_999_999_999_999;
 const OWN = { counter: 0, sequence: 0, origin: 0 } as const;
+
+/** The error of a piece that is refused. Its message contains nothing of the piece, which may be secret. */
+class PieceFault extends Error {}
+
+/** Returns why a piece was refused, without its content. */
+export function refusalOf(error: unknown): string {
+  if (error instanceof PieceFault) return error.message;
+  if (error instanceof DictionaryFault) return `an entry is refused: ${error.refusal}`;
+  if (error instanceof MemberFault) return `the members are refused, code ${error.code}`;
+  return 'a piece is malformed';
+}
 
 /** Key, value as text, and the time that is left. The order of use begins anew. */
 const dictionary: CarriedKind = {
@@ -43,8 +61,8 @@ const dictionary: CarriedKind = {
     return (piece) => {
       const [key, text, ttlMs] = listOf(piece);
       const value = typeof text === 'string' ? readValueText(text) : undefined;
-      if (typeof key !== 'string' || value === undefined || typeof ttlMs !== 'number' || !(ttlMs >= 0))
-        throw new Error('an entry is malformed');
+      if (typeof key !== 'string' || value === undefined || !isTtl(ttlMs))
+        throw new PieceFault('an entry is malformed');
       entries.set(key, value, ttlMs);
     };
   },
@@ -62,16 +80,20 @@ const events: CarriedKind = {
     const ring = openRing(buffer, MASTER_THREAD);
     return (piece) => {
       const [generation, fields] = listOf(piece);
-      const event = readEventFields(listOf(fields).map(String));
-      if (!event || !isGeneration(generation)) throw new Error('an event is malformed');
+      const event = readEventFields(textsOf(fields));
+      if (!event || !isGeneration(generation)) throw new PieceFault('an event is malformed');
       const isFirst = ring.beginAt(generation);
-      if (!isFirst && ring.range()?.newest !== generation - 1) throw new Error('an event is missing');
+      if (!isFirst && ring.range()?.newest !== generation - 1) throw new PieceFault('an event is missing');
       ring.receive([{ ...event, ...OWN }]);
     };
   },
 };
 
-const members: CarriedKind = {
+/** The members of a group, within the limits of its configuration. */
+const membersOf = ({
+  bytes,
+  ...limits
+}: CarriedMembers & Pick<SharedTextDeclaration, 'bytes'>): CarriedKind => ({
   *pieces(buffer) {
     const carried = carriedMembers(new SharedText(buffer, MASTER_THREAD).read()?.text ?? '');
     if (carried !== undefined) yield carried;
@@ -79,37 +101,52 @@ const members: CarriedKind = {
   restorer(buffer) {
     const shared = new SharedText(buffer, MASTER_THREAD);
     return (piece) => {
-      const text = restoredMembers(String(piece));
-      if (shared.change(() => text) !== 'changed') throw new Error('the members have no room');
+      if (typeof piece !== 'string') throw new PieceFault('the members are malformed');
+      // Without its default values, a set is shorter than in the memory. One that is too long is not read.
+      const text = piece.length <= bytes ? restoredMembers(piece, limits) : '';
+      if (text === '' || shared.change(() => text) !== 'changed')
+        throw new PieceFault('the members have no room');
     };
   },
-};
+});
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-function isGeneration(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 1;
+/** Returns a list of texts; an empty one if it contains anything else. */
+function textsOf(value: unknown): readonly string[] {
+  const list = listOf(value);
+  return list.every((text) => typeof text === 'string') ? list : [];
 }
 
-const KINDS = { dictionary, events, members } as const;
+function isGeneration(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_GENERATION;
+}
+
+function isTtl(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_TTL_MS;
+}
+
+const NAMES = ['dictionary', 'events', 'members'] as const;
+type KindName = (typeof NAMES)[number];
 
 /** Tells whether this program knows a kind by its name. */
-export function isCarriedKind(name: string): name is keyof typeof KINDS {
-  return Object.hasOwn(KINDS, name);
+export function isCarriedKind(name: unknown): name is KindName {
+  return NAMES.some((known) => known === name);
 }
 
-/** Returns the kind of a zone, and its name; `undefined` for a zone that begins anew. */
+/**
+ * Returns the kind of a zone, and its name; `undefined` for a zone that begins anew. One that gateways share does: what is
+ * added to it would go to all of them.
+ */
 export function carriedKindOf(
   declaration: ZoneDeclaration,
-): (CarriedKind & { readonly name: string }) | undefined {
-  const name = kindNameOf(declaration);
-  return name && { name, ...KINDS[name] };
-}
-
-function kindNameOf(declaration: ZoneDeclaration): keyof typeof KINDS | undefined {
-  if (declaration.kind === 'dictionary') return 'dictionary';
-  if (declaration.kind === 'ring') return declaration.isCarried === true ? 'events' : undefined;
-  return declaration.kind === 'shared text' ? declaration.carried : undefined;
+): (CarriedKind & { readonly name: KindName }) | undefined {
+  if (declaration.kind === 'dictionary')
+    return declaration.isShared ? undefined : { name: 'dictionary', ...dictionary };
+  if (declaration.kind === 'ring') return declaration.isCarried ? { name: 'events', ...events } : undefined;
+  if (declaration.kind !== 'shared text' || !declaration.carried) return undefined;
+  const { carried, bytes } = declaration;
+  return { name: 'members', ...membersOf({ ...carried, bytes }) };
 }

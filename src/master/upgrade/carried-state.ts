@@ -1,7 +1,7 @@
 import type { ErrorLog } from '../../log/index.ts';
 import type { ZoneDeclaration } from '../../zone/index.ts';
 import { MOST_PART_CHARS } from '../protocol.ts';
-import { carriedKindOf, isCarriedKind } from './carried-kinds.ts';
+import { carriedKindOf, isCarriedKind, refusalOf } from './carried-kinds.ts';
 import { askSupervisor } from './questions.ts';
 
 /*
@@ -78,8 +78,7 @@ export async function restoreState(zones: readonly OpenZone[], log: ErrorLog): P
   const { pieces, reasons } = restoration;
   if (pieces > 0) log.write('notice', `${pieces} entries, events and sets of members were carried over`);
   if (reasons.size === 0) return;
-  const told = [...reasons].slice(0, MOST_REASONS).join('; ');
-  log.write('warn', `a part of the state was not carried over: ${told}`);
+  log.write('warn', `a part of the state was not carried over: ${[...reasons].join('; ')}`);
 }
 
 /** Adds parts of a state to zones. */
@@ -88,8 +87,8 @@ class Restoration {
   pieces = 0;
   /** Why others were not. They contain nothing of the state, which may be secret. */
   readonly reasons = new Set<string>();
-  readonly #zones: ReadonlyMap<string, OpenZone>;
-  readonly #restorers = new Map<string, (piece: unknown) => void>();
+  readonly #zones: ReadonlyMap<unknown, OpenZone>;
+  readonly #restorers = new Map<unknown, (piece: unknown) => void>();
 
   constructor(zones: readonly OpenZone[]) {
     this.#zones = new Map(zones.map((zone) => [zone[0].name, zone]));
@@ -100,30 +99,34 @@ class Restoration {
   }
 
   #add({ kind, zone, content }: Partial<Piece>): void {
-    if (!isCarriedKind(String(kind))) {
-      const label = /^[\w ]{1,40}$/.test(String(kind)) ? `"${String(kind)}"` : 'that is malformed';
-      return void this.reasons.add(`this program does not know the kind ${label}`);
+    if (!isCarriedKind(kind)) {
+      const label =
+        typeof kind === 'string' && /^[\w ]{1,40}$/.test(kind) ? `"${kind}"` : 'that is malformed';
+      return this.#refuse(`this program does not know the kind ${label}`);
     }
-    const name = String(zone);
-    const restore = this.#restorers.get(name) ?? this.#restorerOf(name, kind);
+    const restore = this.#restorers.get(zone) ?? this.#restorerOf(zone, kind);
     if (!restore) return;
     try {
-      if (content === null) throw new Error('a piece is too large');
+      if (content === null) return this.#refuse(`zone "${String(zone)}": a piece is too large`);
       restore(content);
       this.pieces += 1;
     } catch (error) {
-      this.reasons.add(`zone "${name}": ${(error as Error).message}`);
+      this.#refuse(`zone "${String(zone)}": ${refusalOf(error)}`);
     }
   }
 
   /** As in a reload, what the configuration no longer has is dropped. */
-  #restorerOf(zone: string, kind: unknown): ((piece: unknown) => void) | undefined {
+  #restorerOf(zone: unknown, kind: string): ((piece: unknown) => void) | undefined {
     const [declaration, buffer] = this.#zones.get(zone) ?? [];
     const known = declaration && carriedKindOf(declaration);
     if (!buffer || !known || known.name !== kind) return undefined;
     const restore = known.restorer(buffer);
     this.#restorers.set(zone, restore);
     return restore;
+  }
+
+  #refuse(reason: string): void {
+    if (this.reasons.size < MOST_REASONS) this.reasons.add(reason);
   }
 }
 

@@ -109,8 +109,17 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
 
   zones: ({ dictionaries = [], console }) => [
     ...dictionaries.map(
-      ({ name, sizeBytes }, index) =>
-        ({ zone: { name, kind: 'dictionary', sizeBytes }, field: 'dictionaries', index }) as const,
+      ({ name, sizeBytes, cluster }, index) =>
+        ({
+          zone: {
+            name,
+            kind: 'dictionary',
+            sizeBytes,
+            ...(cluster !== undefined && { isShared: true as const }),
+          },
+          field: 'dictionaries',
+          index,
+        }) as const,
     ),
     ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
   ],

@@ -35,6 +35,8 @@ interface Shared {
   readonly membership: Membership;
 }
 
+const shared = { sharesMembers: true } as const;
+
 function validate(config: DynamicUpstreamsConfig, report: ConfigReport<DynamicUpstreamsConfig>): void {
   const { target, eventsZone, eventsChannel } = config;
   if (target === undefined) report.on('api', 'requires "dynamic_upstreams_target"');
@@ -148,7 +150,9 @@ export const dynamicUpstreams = moduleFor<DynamicUpstreamsConfig>()<Resources>({
     api ? { rule: 'upstream-api-open', field: 'api', methods: ['PUT', 'PATCH'] } : undefined,
   writes: ({ journal }) => (journal === undefined ? {} : { sharedDirectories: [dirname(journal)] }),
   uses: ({ target, eventsZone, cluster }) => [
-    ...(target === undefined ? [] : [{ kind: 'upstream', name: target, field: 'target' } as const]),
+    ...(target === undefined
+      ? []
+      : [{ kind: 'upstream', name: target, field: 'target', ...(cluster !== undefined && shared) } as const]),
     ...(eventsZone === undefined ? [] : [{ kind: 'ring', name: eventsZone, field: 'eventsZone' } as const]),
     ...(cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' } as const]),
   ],

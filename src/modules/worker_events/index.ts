@@ -181,9 +181,8 @@ function ringOf({ name, sizeBytes, cluster }: EventZone, capacity = DEFAULT_RING
     name,
     kind: 'ring',
     capacity,
-    isCarried: true,
     ...(sizeBytes !== undefined && { sizeBytes }),
-    ...(cluster && { cluster: cluster.name }),
+    ...(cluster ? { cluster: cluster.name } : { isCarried: true }),
   };
 }
 

@@ -190,6 +190,35 @@ export function patchMembers(
   return { peers: next, added: add.length + moved, removed: remove.length + moved };
 }
 
+/** What a set that another process has made may contain. */
+interface MemberLimits {
+  /** Number of peers that there is room for. */
+  readonly room: number;
+  /** The addresses of the configuration, of which only the sockets matter. */
+  readonly configured: readonly string[];
+}
+
+/**
+ * Throws a `MemberFault` if there is no room for the peers, or for a socket of others: sockets are files of one machine, and
+ * one that the configuration does not name may not exist, or must not be reachable.
+ */
+export function refuseForeign(
+  peers: readonly Pick<Member, 'address'>[],
+  { room, configured }: MemberLimits,
+): void {
+  refuseMany(peers, room);
+  const known = new Set(configured);
+  for (const { address } of peers)
+    if (address.startsWith('unix:') && !known.has(address))
+      throw new MemberFault(400, MEMBER_CODES.peer, `"${address}" is not in the configuration`);
+}
+
+/** Throws a `MemberFault` if there is no room for the peers. */
+export function refuseMany(peers: readonly unknown[], room: number): void {
+  if (peers.length > room)
+    throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${room}`);
+}
+
 /** Returns the peer with its fields in one order, so that equal peers have equal texts. */
 export function normalMember(member: Member): Member {
   const { address, weight, backup, down, max_conns, max_fails, fail_timeout, slow_start, route } = member;
@@ -361,7 +390,8 @@ function asObject(
 }
 
 function refuseDuplicates(addresses: readonly string[]): void {
-  const twice = addresses.find((address, nth) => addresses.indexOf(address) !== nth);
+  const known = new Set<string>();
+  const twice = addresses.find((address) => known.size === known.add(address).size);
   if (twice !== undefined)
     throw new MemberFault(409, MEMBER_CODES.peer, `"${twice}" is given more than once`);
 }

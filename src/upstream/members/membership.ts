@@ -9,6 +9,8 @@ import {
   type MemberSharing,
   normalMember,
   patchMembers,
+  refuseForeign,
+  refuseMany,
   unknownPeer,
 } from './member.ts';
 import type { SharedSet } from './shared-set.ts';
@@ -226,7 +228,7 @@ export class Membership {
   #replaced(now: MemberSet, given: readonly Member[]): MemberSet {
     const peers = given.map(normalMember);
     if (peers.length === 0) throw new MemberFault(400, MEMBER_CODES.shape, 'no peer would remain');
-    this.#refuseMany(peers);
+    refuseMany(peers, this.room);
     if (now.peers !== undefined && isSame(now.peers, peers)) return now;
     return { ...now, generation: now.generation + 1, peers };
   }
@@ -267,18 +269,9 @@ export class Membership {
     return change;
   }
 
-  #refuseMany(peers: readonly Member[]): void {
-    if (peers.length > this.room)
-      throw new MemberFault(400, MEMBER_CODES.room, `${peers.length} peers exceed the room for ${this.room}`);
-  }
-
-  /** Sockets are files of one machine. One that the configuration does not name may not exist, or must not be reachable. */
   #refuseForeign(peers: readonly Member[]): void {
-    this.#refuseMany(peers);
-    const known = new Set(this.#scope.configured().map(({ address }) => address));
-    for (const { address } of peers)
-      if (address.startsWith('unix:') && !known.has(address))
-        throw new MemberFault(400, MEMBER_CODES.peer, `"${address}" is not in the configuration`);
+    const configured = this.#scope.configured().map(({ address }) => address);
+    refuseForeign(peers, { room: this.room, configured });
   }
 
   #refuseEmpty(set: MemberSet): void {

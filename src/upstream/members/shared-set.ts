@@ -1,4 +1,4 @@
-import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers } from './member.ts';
+import { type Member, MEMBER_CODES, MemberFault, PLAIN, readMembers, refuseMany } from './member.ts';
 
 /** The set of a group as gateways share it. */
 export interface SharedSet {
@@ -20,8 +20,8 @@ export function sharedSetText({ peers, ...set }: SharedSet): string {
   return JSON.stringify(peers ? { ...set, peers: peers.map(briefMember) } : set);
 }
 
-/** Reads the JSON of a set, which is not trusted. Throws a `MemberFault`. */
-export function readSharedSet(text: string): SharedSet {
+/** Reads the JSON of a set of at most `room` peers, which is not trusted. Throws a `MemberFault`. */
+export function readSharedSet(text: string, room = Infinity): SharedSet {
   const { node, sequence, configured, peers, draining } = objectIn(text);
   if (typeof node !== 'string' || !/^[\w.-]{1,64}$/.test(node)) throw shapeFault('"node" is no name');
   if (!Number.isSafeInteger(sequence) || (sequence as number) < 0)
@@ -29,6 +29,8 @@ export function readSharedSet(text: string): SharedSet {
   if (typeof configured !== 'string') throw shapeFault('"configured" is no text');
   if (!Array.isArray(draining) || draining.length > MAX_DRAINING || !draining.every(isAddress))
     throw shapeFault('"draining" is no list of addresses');
+  // Before each of them is read, which takes longer.
+  if (Array.isArray(peers)) refuseMany(peers, room);
   return {
     node,
     sequence: sequence as number,

@@ -12,7 +12,8 @@ const BOOLEANS: Readonly<Record<string, boolean>> = { b0: false, b1: true };
 /** Reads such a text. Returns `undefined` if it stands for no value. */
 export function readValueText(text: string): DictionaryValue | undefined {
   if (text.startsWith('s')) return text.slice(1);
-  if (!text.startsWith('n')) return BOOLEANS[text];
+  // Others choose the text: what every object has, as "constructor", is no value.
+  if (!text.startsWith('n')) return Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;
   const number = Number(text.slice(1));
-  return valueText(number) === text ? number : undefined;
+  return Number.isFinite(number) && valueText(number) === text ? number : undefined;
 }
