@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import {
   ClusterNode,
+  type ClusterStore,
   keyedFields,
   type SealedEntry,
   sealEntry,
@@ -125,6 +126,16 @@ export interface TestNode {
   close(): Promise<void>;
 }
 
+interface LightNodeOptions {
+  readonly url: string;
+  readonly namespace: string;
+  readonly timeoutMs?: number;
+  readonly secret?: string;
+  readonly incarnation?: string;
+  /** Returns what the node gets in place of its store. */
+  readonly through?: (store: ClusterStore) => ClusterStore;
+}
+
 /** A node without a gateway, which ends with the test. */
 export function startLightNode(
   id: string,
@@ -134,7 +145,8 @@ export function startLightNode(
     timeoutMs = 500,
     secret = 'sesame',
     incarnation = `${id}-${(sequences += 1)}`,
-  }: { url: string; namespace: string; timeoutMs?: number; secret?: string; incarnation?: string },
+    through = (store) => store,
+  }: LightNodeOptions,
 ): TestNode {
   const log: string[] = [];
   const events: string[] = [];
@@ -145,7 +157,7 @@ export function startLightNode(
     nodeId: id,
     incarnation,
     facts: () => ({ version: '0', configuration: '', loadedAgeMs: 0 }),
-    open: (owner) => storeAt(url, { namespace, retain: 1_000, timeoutMs }, owner),
+    open: (owner) => through(storeAt(url, { namespace, retain: 1_000, timeoutMs }, owner)),
     backend: url,
     log: { write: (level, message) => void log.push(`${level}: ${message}`) },
     metrics: {

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
-import type { ClusterNode } from '../../src/cluster/index.ts';
+import { expect, test, vi } from 'vitest';
+import type { ClusterNode, ClusterStore } from '../../src/cluster/index.ts';
 import { redis } from '../harness/redis.ts';
-import { startLightNode, type TestNode } from './keys.ts';
+import { startKeyedNode, startLightNode, type TestNode } from './keys.ts';
 import { entriesOf, freshNamespace, readyStore } from './stores.ts';
 import { Talk } from './talk.ts';
 
@@ -129,4 +129,21 @@ test('what a store that was emptied had lately is sent again, and told as a gap,
   // Those that see the store while it is empty send theirs before the others come.
   await expect.poll(() => late.talk.heard.toSorted()).toEqual(['mine', 'theirs', 'theirs', 'theirs']);
   expect(b.talk.heard.filter((word) => word === 'mine')).toEqual(['mine']);
+});
+
+test('a heartbeat does not wait for a stream that the store does not answer for', async () => {
+  const { url } = await redis();
+  let beats = 0;
+  const hung = (store: ClusterStore): ClusterStore => {
+    const send = store.beat.bind(store);
+    vi.spyOn(store, 'beat').mockImplementation((told) => {
+      beats += 1;
+      // The streams are read once before they hang.
+      if (beats > 1) vi.spyOn(store, 'look').mockReturnValue(new Promise(() => undefined));
+      return send(told);
+    });
+    return store;
+  };
+  startKeyedNode('a', { url, namespace: freshNamespace(), through: hung });
+  await expect.poll(() => beats).toBeGreaterThan(5);
 });

@@ -95,7 +95,10 @@ export class ClusterNode implements StoreOwner {
   #membersReadMs = 0;
   #heard: Heard | undefined;
   #beats = 0;
-  #beating: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
+  #isComparing = false;
+  /** The last heartbeat had no failure. */
+  #isTold = true;
   /** Redis' `maxmemory-policy`; `undefined` if it is right or unknown. */
   #policy: string | undefined;
   /** Consecutive heartbeats at which the store told of another node with this id. */
@@ -374,22 +377,35 @@ export class ClusterNode implements StoreOwner {
     }
   }
 
-  /** A heartbeat may take longer than the time between two. Beats at once would only wait for each other's calls. */
-  #beat(): Promise<void> {
-    this.#beating ??= this.#beatOnce().finally(() => (this.#beating = undefined));
-    return this.#beating;
+  /**
+   * Neither part overlaps itself: a store may take longer than the time between two heartbeats, and calls that pile up
+   * are all given up. A heartbeat does not wait for the streams: without it, the others take this node for gone.
+   */
+  async #beat(): Promise<void> {
+    if (!this.#isUp || this.#isClosed) return this.#parts.changed();
+    void this.#compareAll();
+    this.#telling ??= this.#tell().finally(() => (this.#telling = undefined));
+    await this.#telling;
   }
 
-  async #beatOnce(): Promise<void> {
-    if (!this.#isUp || this.#isClosed) return this.#parts.changed();
-    const all = [...this.#streams.values()];
+  async #tell(): Promise<void> {
     // Each step is tried by itself: it may need a part of the store that cannot be reached.
-    let isFine = await this.#trying(() => this.#show(all));
-    if (this.#beats % SELDOM === 0) isFine = (await this.#trying(() => this.#checkPolicy())) && isFine;
-    for (const shared of all) isFine = (await this.#trying(() => this.#look(shared), shared)) && isFine;
-    await this.#sendEnded();
-    if (isFine) this.#refusal = undefined;
+    const isShown = await this.#trying(() => this.#show([...this.#streams.values()]));
+    const isRead = this.#beats % SELDOM !== 0 || (await this.#trying(() => this.#checkPolicy()));
+    this.#isTold = isShown && isRead;
     this.#warnings.beat();
+    this.#parts.changed();
+  }
+
+  async #compareAll(): Promise<void> {
+    if (this.#isComparing) return;
+    this.#isComparing = true;
+    let isFine = true;
+    for (const shared of this.#streams.values())
+      isFine = (await this.#trying(() => this.#look(shared), shared)) && isFine;
+    await this.#sendEnded();
+    this.#isComparing = false;
+    if (isFine && this.#isTold) this.#refusal = undefined;
     this.#parts.changed();
   }
 
