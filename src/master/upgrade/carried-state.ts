@@ -58,19 +58,39 @@ function* piecesOf(zones: readonly OpenZone[]): Generator<string> {
   }
 }
 
+/** How a restoration asks for parts, and the clock for its time. */
+interface Asking {
+  /** Resolves to the next part; '' after the last one. Rejects if there is none in time. */
+  readonly ask: (timeoutMs: number) => Promise<string>;
+  readonly nowMs: () => number;
+}
+
+const SUPERVISOR: Asking = {
+  ask: async (timeoutMs) => (await askSupervisor({ type: 'carry' }, 'carried', timeoutMs)).message.part,
+  nowMs: () => performance.now(),
+};
+
 /** Asks the running program for its state, and adds it to the zones of this one. Never rejects. */
-export async function restoreState(zones: readonly OpenZone[], log: ErrorLog): Promise<void> {
-  const restoration = new Restoration(zones);
-  const untilMs = performance.now() + MOST_MS;
+export async function restoreState(
+  zones: readonly OpenZone[],
+  log: ErrorLog,
+  { ask, nowMs } = SUPERVISOR,
+): Promise<void> {
+  const untilMs = nowMs() + MOST_MS;
+  const leftMs = (): number => {
+    const left = untilMs - nowMs();
+    if (left > 0) return left;
+    throw new Error(`it takes longer than ${MOST_MS / 1_000} s`);
+  };
+  const restoration = new Restoration(zones, leftMs);
   let chars = 0;
   try {
     for (;;) {
-      const { message } = await askSupervisor({ type: 'carry' }, 'carried', MOST_MS);
-      if (message.part === '') break;
-      chars += message.part.length;
+      const part = await ask(leftMs());
+      if (part === '') break;
+      chars += part.length;
       if (chars > MOST_CHARS) throw new Error(`it has more than ${MOST_CHARS / 1_048_576} MiB`);
-      restoration.add(message.part);
-      if (performance.now() > untilMs) throw new Error(`it takes longer than ${MOST_MS / 1_000} s`);
+      restoration.add(part);
     }
   } catch (error) {
     restoration.reasons.add((error as Error).message);
@@ -90,15 +110,25 @@ class Restoration {
   readonly #zones: ReadonlyMap<unknown, OpenZone>;
   readonly #restorers = new Map<unknown, (piece: unknown) => void>();
 
-  constructor(zones: readonly OpenZone[]) {
+  readonly #leftMs: () => number;
+
+  /** `leftMs` throws if no time is left. */
+  constructor(zones: readonly OpenZone[], leftMs: () => number) {
     this.#zones = new Map(zones.map((zone) => [zone[0].name, zone]));
+    this.#leftMs = leftMs;
   }
 
+  /** Throws if the part is malformed, or no time is left. */
   add(part: string): void {
-    for (const piece of listIn(part)) this.#add({ ...(piece as Partial<Piece> | null) });
+    if (part.length > MOST_PART_CHARS) throw new Error('a part is too large');
+    const hasRoom = part.length > MOST_PIECE_CHARS ? isPiece : () => true;
+    for (const piece of listIn(part)) {
+      this.#leftMs();
+      this.#add({ ...(piece as Partial<Piece> | null) }, hasRoom);
+    }
   }
 
-  #add({ kind, zone, content }: Partial<Piece>): void {
+  #add({ kind, zone, content }: Partial<Piece>, hasRoom: (content: unknown) => boolean): void {
     if (!isCarriedKind(kind)) {
       const label =
         typeof kind === 'string' && /^[\w ]{1,40}$/.test(kind) ? `"${kind}"` : 'that is malformed';
@@ -107,7 +137,8 @@ class Restoration {
     const restore = this.#restorers.get(zone) ?? this.#restorerOf(zone, kind);
     if (!restore) return;
     try {
-      if (content === null) return this.#refuse(`zone "${String(zone)}": a piece is too large`);
+      if (content === null || !hasRoom(content))
+        return this.#refuse(`zone "${String(zone)}": a piece is too large`);
       restore(content);
       this.pieces += 1;
     } catch (error) {
@@ -128,6 +159,11 @@ class Restoration {
   #refuse(reason: string): void {
     if (this.reasons.size < MOST_REASONS) this.reasons.add(reason);
   }
+}
+
+/** Tells whether a content is short enough for a piece. */
+function isPiece(content: unknown): boolean {
+  return (JSON.stringify(content) ?? '').length <= MOST_PIECE_CHARS;
 }
 
 /** Throws if the text is not a JSON list. The error does not contain the text. */
