@@ -52,7 +52,7 @@ const asAccount: readonly { readonly it: string; readonly script: (dir: string) 
   {
     it: 'the script of the package',
     script: (dir) =>
-      `${/^as_account[^]*?^}$/m.exec(textOf('conf/deploy/debian/postinst'))?.[0]}\nas_account ${dir}/gw`.replace(
+      `${/^said=[^]*?^}$/m.exec(textOf('conf/deploy/debian/postinst'))?.[0]}\nas_account ${dir}/gw`.replace(
         'PATH=',
         `SAID=${dir}/said PATH=`,
       ),
@@ -65,7 +65,7 @@ for (const { it, script } of asAccount)
       const dir = directoryWith(t, {
         setpriv:
           '#!/bin/sh\necho "$1 $2 $3 $4 $5" >said\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n',
-        gw: '#!/bin/sh\nexec >>"$SAID"; readlink /proc/$$/fd/0; readlink /proc/$$/fd/2; cut -d" " -f6 /proc/$$/stat\n',
+        gw: '#!/bin/sh\nexec >>"$SAID"; readlink /proc/$$/fd/0; readlink /proc/$$/fd/2; cut -d" " -f6 /proc/$$/stat\n(sleep 3; echo late) &\n',
         'gw.pid': '1\n',
       });
       for (const name of ['setpriv', 'gw']) chmodSync(join(dir, name), 0o755);
@@ -76,7 +76,9 @@ for (const { it, script } of asAccount)
       const [ownSession, account, input, output, session] = said.stdout.split('\n');
       expect(account).toBe('--reuid gw --regid gw --init-groups');
       expect(input).toBe('/dev/null');
-      expect(output).toMatch(/^pipe:/);
+      // A process that stays would keep a pipe open, and its reader waiting.
+      expect(output).toMatch(/^\/.*\/tmp\.\w+$/);
+      expect(said.stdout).not.toContain('late');
       expect(session).toMatch(/^\d+$/);
       expect(session).not.toBe(ownSession);
     },
