@@ -6,7 +6,8 @@ import { removeSocketFile } from './process-files.ts';
 /** A bound socket that does not accept connections. */
 export interface BoundSocket {
   close(closed?: () => void): void;
-  getsockname(found: { port?: number }): number;
+  /** Absent from Unix sockets. */
+  getsockname?(found: { port?: number }): number;
 }
 
 /** Binds without listening, as `node:cluster` does for its workers; a number is an error of libuv. */
@@ -64,10 +65,15 @@ export function wrapSocket(fd: number): BoundSocket {
   return socket;
 }
 
-function isBoundTo(socket: BoundSocket, port: number): boolean {
+/** Returns the port of a socket; `undefined` for a Unix socket. */
+export function portOf(socket: BoundSocket): number | undefined {
   const found: { port?: number } = {};
-  socket.getsockname(found);
-  if (found.port === port) return true;
+  socket.getsockname?.(found);
+  return found.port;
+}
+
+function isBoundTo(socket: BoundSocket, port: number): boolean {
+  if (portOf(socket) === port) return true;
   socket.close();
   return false;
 }

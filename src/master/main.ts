@@ -150,7 +150,11 @@ function privilegesOf({ source, account, log, opener, inheritance }: PrivilegesN
     pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
     inheritance,
     // Packing a candidate takes as long as loading it.
-    keep: (served) => hasSupervisor() && tellSupervisor({ type: 'keep', candidate: pack(served) }),
+    keep: (served) => {
+      if (!hasSupervisor()) return;
+      const { shutdownTimeoutMs } = served.plan.main.core;
+      tellSupervisor({ type: 'keep', candidate: pack(served), shutdownTimeoutMs });
+    },
   });
 }
 

@@ -11,6 +11,8 @@ import type { ToKeeper } from './rights/index.ts';
  * not measured, because this process may have been suspended as well.
  */
 const MOST_SILENT_MS = 15_000;
+/** The longest `worker_shutdown_timeout` that counts if the serving process alone tells it. */
+const MOST_SHUTDOWN_MS = 86_400_000;
 /** Time to read a child's last messages; used up only if a process that the child left holds the channel. */
 const LAST_WORDS_MS = 500;
 
@@ -62,6 +64,7 @@ export class MasterProcess {
   #isReady = false;
   #facts: ServingFacts | undefined;
   #candidate: string | undefined;
+  #shutdownTimeoutMs = MOST_SHUTDOWN_MS;
 
   constructor({ program, source, env }: MasterCommand, events: MasterEvents) {
     this.#child = fork(program, [source], { stdio: 'inherit', env });
@@ -111,6 +114,11 @@ export class MasterProcess {
     return this.keeper.candidate ?? this.#candidate;
   }
 
+  /** `worker_shutdown_timeout` of the serving configuration; of those that root has loaded, if root was given up. */
+  get shutdownTimeoutMs(): number {
+    return this.keeper.shutdownTimeoutMs ?? this.#shutdownTimeoutMs;
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -132,8 +140,14 @@ export class MasterProcess {
       this.#isReady = true;
       this.#facts = { version: message.version, pidFile: String(message.pidFile) };
     }
-    if (message.type === 'keep') this.#candidate = message.candidate;
+    if (message.type === 'keep') this.#kept(message);
     else if (message.type !== 'alive') events.heard(this, message, socket);
+  }
+
+  #kept({ candidate, shutdownTimeoutMs }: Extract<ToSupervisor, { type: 'keep' }>): void {
+    this.#candidate = candidate;
+    const isSound = Number.isSafeInteger(shutdownTimeoutMs) && shutdownTimeoutMs >= 0;
+    this.#shutdownTimeoutMs = isSound ? Math.min(shutdownTimeoutMs, MOST_SHUTDOWN_MS) : MOST_SHUTDOWN_MS;
   }
 
   #untilEnded(events: MasterEvents): Promise<MasterEnd> {

@@ -184,12 +184,10 @@ export class Master {
     }
   }
 
-  /** Resolves when a stopped master accepts no more connections, to the time within which its requests end. */
-  async left(): Promise<number> {
-    const { ports, main } = this.#plan;
-    await untilClosed(ports);
+  /** Resolves when a stopped master accepts no more connections. */
+  async left(): Promise<void> {
+    await untilClosed(this.#plan.ports);
     this.#options.log.write('notice', 'the listening sockets are closed');
-    return main.core.shutdownTimeoutMs;
   }
 
   /** Reopens log files after rotation, and after a reload in progress. Calls in the meantime are combined. */

@@ -33,8 +33,8 @@ export function isVersion(value: unknown): value is string {
 export type ToSupervisor =
   | ({ readonly type: 'ready' } & ServingFacts)
   | { readonly type: 'alive' }
-  /** The serving configuration, packed. */
-  | { readonly type: 'keep'; readonly candidate: string }
+  /** The serving configuration, packed, and its `worker_shutdown_timeout`. */
+  | { readonly type: 'keep'; readonly candidate: string; readonly shutdownTimeoutMs: number }
   /** Asks for the configuration that served last, because the files cannot be loaded. */
   | { readonly type: 'last' }
   /** A reload has ended. The path is that of the configuration that serves now. */
@@ -50,8 +50,8 @@ export type ToSupervisor =
   /** A new master asks for the next part of the state of the running one, which sends it; '' after the last one. */
   | { readonly type: 'carry' }
   | { readonly type: 'carried'; readonly part: string }
-  /** A replaced master has closed its listening sockets, and ends within this time (`worker_shutdown_timeout`). */
-  | { readonly type: 'left'; readonly endsWithinMs: number };
+  /** A replaced master has closed its listening sockets. */
+  | { readonly type: 'left' };
 
 /** A message from the supervisor to the master. */
 export type ToMaster =

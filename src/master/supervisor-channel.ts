@@ -42,7 +42,7 @@ export function obeySupervisor(master: Master, log: ErrorLog, replaced: () => vo
     else if (message.type === 'carry') tellSupervisor({ type: 'carried', part: master.nextPart() });
     else if (message.type === 'replaced') {
       void master.stop({ graceful: true, isReplaced: true }).then(replaced);
-      void master.left().then((endsWithinMs) => tellSupervisor({ type: 'left', endsWithinMs }));
+      void master.left().then(() => tellSupervisor({ type: 'left' }));
     } else if (message.type === 'killed') log.write('alert', message.reason);
     else if (message.type === 'upgrade failed')
       log.write('error', `upgrade failed, the running program goes on: ${message.reason}`);

@@ -147,7 +147,7 @@ class Supervisor {
 
   #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
     this.#upgrade?.hear(master, message, socket);
-    if (message.type === 'left') this.#replaced.get(master)?.left(message.endsWithinMs);
+    if (message.type === 'left') this.#replaced.get(master)?.left();
     if (master !== this.#master) return;
     if (message.type === 'ready') this.#serves(master);
     else if (message.type === 'last') master.tell({ type: 'last', candidate: this.#lastGood });
@@ -214,18 +214,18 @@ class Supervisor {
     this.#upgrade = upgrade;
     const reason = await upgrade.outcome;
     this.#upgrade = undefined;
-    if (reason === undefined) this.#replace(running, next, program);
+    if (reason === undefined) this.#replace(upgrade, program);
     else await this.#goOn(running, next);
     return reason;
   }
 
-  #replace(running: MasterProcess, next: MasterProcess, program: string): void {
+  #replace({ running, next, ports }: Upgrade, program: string): void {
     this.#program = program;
     this.#master = next;
     this.#replacedNow();
     this.#awaitReplacement();
-    if (running.isReady)
-      this.#replaced.set(running, new Leaving(running, (reason) => this.#tellKilled(reason)));
+    const killed = (reason: string): void => this.#tellKilled(reason);
+    if (running.isReady) this.#replaced.set(running, new Leaving(running, { ports, killed }));
     running.leaves = 'files';
     next.leaves = 'nothing';
     next.keeper.succeed(running.keeper);

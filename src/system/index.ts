@@ -17,7 +17,7 @@ export {
 } from './certificates.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { beginReading, type ReadFile, readerOf, replaceDurably } from './files.ts';
-export { descriptorOfLocalPort, listeningSockets, listensAt } from './listening-sockets.ts';
+export { descriptorOfLocalPort, listeningSockets, listensAt, listensOn } from './listening-sockets.ts';
 export {
   type Account,
   accountOfId,

@@ -38,18 +38,43 @@ export function listensAt(fd: number, address: SocketAddress): boolean {
   return placesOf(new Set([address.kind])).get(inodeOf(fd) ?? '') === placeOf(address);
 }
 
+/**
+ * Tells whether another process has a socket that listens at one of these ports, on any address; `undefined` if the
+ * system does not tell, as of a process of another account without CAP_SYS_PTRACE.
+ */
+export function listensOn(pid: number, ports: ReadonlySet<number>): boolean | undefined {
+  const places = placesOf(new Set(['inet']));
+  try {
+    for (const name of readdirSync(`/proc/${pid}/fd`)) {
+      const [, port] = (places.get(inodeOf(name, pid) ?? '') ?? '').split(' ');
+      if (port !== undefined && ports.has(Number(port))) return true;
+    }
+    return false;
+  } catch (error) {
+    return hasEnded(error) ? false : undefined;
+  }
+}
+
+function hasEnded(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH');
+}
+
 /** Returns the descriptor of the socket on which this process listens at a port of 127.0.0.1. */
 export function descriptorOfLocalPort(port: number): number | undefined {
   const address = { kind: 'inet', host: '127.0.0.1', port } as const;
   return listeningSockets([{ key: '', address }])[0]?.fd;
 }
 
-/** Returns the inode of the socket with this descriptor in this process; `undefined` if it is no socket. */
-function inodeOf(fd: number): string | undefined {
+/**
+ * Returns the inode of the socket with this descriptor; `undefined` if it is no socket, or closed by now. Throws if the
+ * system does not tell.
+ */
+function inodeOf(fd: number | string, process: number | 'self' = 'self'): string | undefined {
   try {
-    return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1];
-  } catch {
-    return undefined;
+    return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${process}/fd/${fd}`))?.[1];
+  } catch (error) {
+    if (hasEnded(error)) return undefined;
+    throw error;
   }
 }
 

@@ -227,6 +227,7 @@ test.runIf(IS_ROOT)('a keeper whose process has ended accepts no further message
       addresses: [],
       written: { files: [], directories: [], sharedDirectories: [] },
       pidFile,
+      shutdownTimeoutMs: 0,
     };
     keeper.receive({ type: 'grant', holdings, candidate: '' });
     keeper.receive({ type: 'serving', question: 1 });

@@ -162,16 +162,33 @@ test.concurrent(
   },
 );
 
+const SAYS_LEFT: Change = [
+  /\{ type: "left" \}/,
+  '{ type: "left", endsWithinMs: Number.MAX_SAFE_INTEGER, shutdownTimeoutMs: Number.MAX_SAFE_INTEGER }',
+];
+
 /** Replaced programs that do not end, and why they are killed. The supervisor is one that waits less. */
-const staying: readonly { readonly it: string; readonly change: Change; readonly says: RegExp }[] = [
+const staying: readonly {
+  readonly it: string;
+  readonly changes: readonly Change[];
+  readonly says: RegExp;
+}[] = [
   {
     it: 'goes on listening',
-    change: [/message\.type === "replaced"/, 'false'],
+    changes: [[/message\.type === "replaced"/, 'false']],
     says: /its listening sockets were still open after [\d.]+ s/,
   },
   {
-    it: 'goes on after its requests',
-    change: [/isReplaced: true \}\)\.then\(replaced\)/, 'isReplaced: true })'],
+    it: 'goes on listening and says that it does not',
+    changes: [
+      [/message\.type === "replaced"\) \{/, '$& tellSupervisor({ type: "left" }); return;'],
+      SAYS_LEFT,
+    ],
+    says: /its listening sockets were still open after [\d.]+ s/,
+  },
+  {
+    it: 'goes on after its requests, and says that it may',
+    changes: [[/isReplaced: true \}\)\.then\(replaced\)/, 'isReplaced: true })'], SAYS_LEFT],
     says: /it went on after "worker_shutdown_timeout"/,
   },
 ];
@@ -184,9 +201,9 @@ test.concurrent(
     install([/\bCLOSE_MS = 1e4\b/, 'CLOSE_MS = 2000'], [/AFTERWARDS_MS = 15e3/, 'AFTERWARDS_MS = 0']);
     const options = { program, main: 'worker_shutdown_timeout 1s;', expectAlerts: true };
     const gw = await startSupervised(t, CONF, options);
-    for (const [index, { change }] of [...staying, { change: undefined }].entries()) {
+    for (const [index, { changes }] of [...staying, { changes: [] }].entries()) {
       const running = masterPid(gw);
-      install(...(change ? [change] : []));
+      install(...changes);
       expect(await upgraded(gw)).toMatchObject({ isDone: true });
       const says = staying[index - 1]?.says.source;
       if (says !== undefined)

@@ -70,6 +70,11 @@ export class Keeper {
     return this.#holdings?.pidFile;
   }
 
+  /** `worker_shutdown_timeout`; absent while no process has given up root. */
+  get shutdownTimeoutMs(): number | undefined {
+    return this.#holdings?.shutdownTimeoutMs;
+  }
+
   /** Takes the sockets of the keeper of another process, which this keeper's process replaces. */
   succeed(other: Keeper): void {
     for (const [key, socket] of other.#sockets) {

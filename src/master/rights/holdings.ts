@@ -23,6 +23,7 @@ export function holdingsOf({ main, ports }: GatewayPlan, account: Account): Hold
     addresses: portsOfRoot(ports).map(({ address }) => ({ key: addressText(address), address })),
     written: main.written,
     pidFile: resolve(main.prefix, main.core.pidFile),
+    shutdownTimeoutMs: main.core.shutdownTimeoutMs,
   };
 }
 

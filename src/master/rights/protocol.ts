@@ -9,6 +9,8 @@ export interface Holdings {
   readonly written: Required<WrittenFiles>;
   /** Absolute. */
   readonly pidFile: string;
+  /** `worker_shutdown_timeout`. */
+  readonly shutdownTimeoutMs: number;
 }
 
 /**

@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs';
 import type { ListenAddress } from '../../contract/index.ts';
 import { addressText, type PortPlan } from '../../plan/index.ts';
 import { listensAt } from '../../system/index.ts';
-import type { BoundSocket } from '../bound-sockets.ts';
+import { type BoundSocket, portOf } from '../bound-sockets.ts';
 import { askSupervisor, type Copy } from './questions.ts';
 
 /** How many copies may land elsewhere because other descriptors became free meanwhile. */
@@ -69,9 +69,7 @@ export class Inheritance {
 
   /** An attacker in control of the replaced process may have sent anything. */
   #check(copy: Copy, address: ListenAddress): void {
-    // Only inet sockets have a name that libuv tells.
-    const isInet = 'getsockname' in copy;
-    if (isInet !== (address.kind === 'inet') || !listensAt(copy.fd, address))
+    if ((portOf(copy) !== undefined) !== (address.kind === 'inet') || !listensAt(copy.fd, address))
       throw new Error(`the socket that was handed over for ${addressText(address)} does not listen there`);
   }
 

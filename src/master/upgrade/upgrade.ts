@@ -1,4 +1,4 @@
-import type { BoundSocket } from '../bound-sockets.ts';
+import { type BoundSocket, portOf } from '../bound-sockets.ts';
 import type { MasterProcess } from '../master-process.ts';
 import { watchOwnTime } from '../own-time.ts';
 import { MOST_PART_CHARS, type ToSupervisor } from '../protocol.ts';
@@ -23,6 +23,8 @@ export class Upgrade {
   readonly next: MasterProcess;
   /** Resolves to the reason why the new master cannot serve, or to `undefined` when it serves. */
   readonly outcome: Promise<string | undefined>;
+  /** The inet ports that the running master has handed over. */
+  readonly ports = new Set<number>();
   readonly #sockets: HandedSocket[] = [];
   #isHandedOver = false;
   /** True while the new master waits for a part of the state. */
@@ -88,13 +90,18 @@ export class Upgrade {
 
   #hearRunning(message: ToSupervisor, socket: BoundSocket | undefined): void {
     if (message.type === 'carried') this.#giveState(message.part);
-    else if (message.type === 'copy' && socket) {
-      if (this.#sockets.length < MOST_SOCKETS) this.#sockets.push({ key: String(message.key), socket });
-      else socket.close();
-    } else if (message.type === 'handed') {
+    else if (message.type === 'copy' && socket) this.#take(String(message.key), socket);
+    else if (message.type === 'handed') {
       if (message.fault !== undefined) this.#settle(String(message.fault));
       else this.#isHandedOver = true;
       this.next.tell({ type: 'inherited', keys: this.#sockets.map(({ key }) => key) });
     }
+  }
+
+  #take(key: string, socket: BoundSocket): void {
+    if (this.#sockets.length >= MOST_SOCKETS) return socket.close();
+    this.#sockets.push({ key, socket });
+    const port = portOf(socket);
+    if (port !== undefined) this.ports.add(port);
   }
 }
