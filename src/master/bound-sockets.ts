@@ -1,3 +1,5 @@
+import type { SendHandle } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { constants } from 'node:os';
 import type { ListenAddress } from '../contract/index.ts';
@@ -63,6 +65,21 @@ export function wrapSocket(fd: number): BoundSocket {
   const socket = create(null, 0, -1, fd);
   if (typeof socket === 'number') throw new Error(`descriptor ${fd} is no socket that listens`);
   return socket;
+}
+
+/**
+ * Returns what came with a message if it is a socket as it is. Node.js listens on those that come as a `net.Server`, and
+ * reads from those that come as a `net.Socket`.
+ */
+export function boundSocketOf(handle: SendHandle): BoundSocket | undefined {
+  // The types do not say that a handle of libuv can be sent.
+  return handle instanceof EventEmitter ? undefined : handle;
+}
+
+/** Closes what came with a message. */
+export function closeHandle(handle: SendHandle): void {
+  if (handle instanceof net.Socket) handle.destroy();
+  else handle?.close();
 }
 
 /** Returns the port of a socket; `undefined` for a Unix socket. */

@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type ChildProcess, fork, type SendHandle } from 'node:child_process';
 import { once } from 'node:events';
-import type { BoundSocket } from './bound-sockets.ts';
+import { type BoundSocket, boundSocketOf, closeHandle } from './bound-sockets.ts';
 import { Keeper, type Left } from './keeper/index.ts';
 import { OwnTime } from './own-time.ts';
 import { isVersion, type ServingFacts, type ToMaster, type ToSupervisor } from './protocol.ts';
@@ -39,6 +40,14 @@ const FOR_SUPERVISOR: Readonly<Record<ToSupervisor['type'], true>> = {
   left: true,
 };
 
+/** The master whose channel is being read. */
+const reading = new AsyncLocalStorage<MasterProcess>();
+
+/** Returns the master whose messages Node.js could not read, in the handler of that error. */
+export function senderOfFault(): MasterProcess | undefined {
+  return reading.getStore();
+}
+
 /** How to start a master. */
 interface MasterCommand {
   /** Path of its program. */
@@ -50,6 +59,7 @@ interface MasterCommand {
 
 /** Events of a master for the supervisor. */
 interface MasterEvents {
+  /** A message has come; the socket comes with `copy` only. */
   heard(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void;
   failed(message: string): void;
 }
@@ -62,12 +72,13 @@ export class MasterProcess {
   leaves: Left = 'nothing';
   readonly #child: ChildProcess;
   #isReady = false;
+  #hasEnded = false;
   #facts: ServingFacts | undefined;
   #candidate: string | undefined;
   #shutdownTimeoutMs = MOST_SHUTDOWN_MS;
 
   constructor({ program, source, env }: MasterCommand, events: MasterEvents) {
-    this.#child = fork(program, [source], { stdio: 'inherit', env });
+    this.#child = reading.run(this, () => fork(program, [source], { stdio: 'inherit', env }));
     // This process is root and performs what needs root's rights, for a child that gives them up.
     this.keeper = new Keeper({
       source,
@@ -77,9 +88,9 @@ export class MasterProcess {
     let silentMs = 0;
     const { pid = 0 } = this.#child;
     const ownTime = new OwnTime(pid, pid);
-    this.#child.on('message', (message: ToSupervisor | ToKeeper | null, socket?: SendHandle) => {
+    this.#child.on('message', (message: ToSupervisor | ToKeeper | null, handle?: SendHandle) => {
       silentMs = 0;
-      if (message !== null) this.#hear(message, socket as (SendHandle & BoundSocket) | undefined, events);
+      this.#receive(message, handle, events);
     });
     const watch = setInterval(() => {
       silentMs += ownTime.of(1_000);
@@ -87,7 +98,7 @@ export class MasterProcess {
     }, 1_000);
     this.ended = this.#untilEnded(events).finally(() => {
       clearInterval(watch);
-      this.#child.removeAllListeners('message');
+      this.#hasEnded = true;
       if (this.#child.connected) this.#child.disconnect();
       this.#isReady = false;
       this.keeper.end(this.leaves);
@@ -132,6 +143,20 @@ export class MasterProcess {
     this.#child.send(message, socket as (BoundSocket & SendHandle) | undefined, undefined, () => undefined);
   }
 
+  /** The process may be in the hands of an attacker: it may send anything, with anything. */
+  #receive(message: ToSupervisor | ToKeeper | null, handle: SendHandle, events: MasterEvents): void {
+    const isCopy = !this.#hasEnded && message?.type === 'copy';
+    const socket = isCopy ? boundSocketOf(handle) : undefined;
+    if (!socket) closeHandle(handle);
+    if (this.#hasEnded || message === null) return;
+    try {
+      this.#hear(message, socket, events);
+    } catch (error) {
+      events.failed((error as Error).message);
+      this.kill('SIGKILL');
+    }
+  }
+
   #hear(message: ToSupervisor | ToKeeper, socket: BoundSocket | undefined, events: MasterEvents): void {
     if (!isForSupervisor(message)) return this.keeper.receive(message);
     if (message.type === 'ready') {
@@ -164,7 +189,7 @@ export class MasterProcess {
 }
 
 function isForSupervisor(message: ToSupervisor | ToKeeper): message is ToSupervisor {
-  return Object.hasOwn(FOR_SUPERVISOR, message.type);
+  return typeof message.type === 'string' && Object.hasOwn(FOR_SUPERVISOR, message.type);
 }
 
 /** Resolves when all messages of an ended child have been read. */

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { VERSION } from '../version.ts';
 import { BackOff } from './back-off.ts';
 import type { BoundSocket } from './bound-sockets.ts';
-import { type MasterEnd, MasterProcess } from './master-process.ts';
+import { type MasterEnd, MasterProcess, senderOfFault } from './master-process.ts';
 import { commandName, nameProcess, removePidFile } from './process-files.ts';
 import { failureCode, PROTOCOL, type ToSupervisor } from './protocol.ts';
 import { Status } from './status.ts';
@@ -70,7 +70,7 @@ class Supervisor {
     // Node.js throws uncaught errors if a master writes anything other than messages to the channel.
     process.on('uncaughtException', ({ message }) => {
       this.#tell(message);
-      (this.#upgrade?.next ?? this.#master)?.kill('SIGKILL');
+      (senderOfFault() ?? this.#upgrade?.next ?? this.#master)?.kill('SIGKILL');
     });
   }
 
@@ -146,7 +146,8 @@ class Supervisor {
   }
 
   #hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
-    this.#upgrade?.hear(master, message, socket);
+    if (this.#upgrade) this.#upgrade.hear(master, message, socket);
+    else socket?.close();
     if (message.type === 'left') this.#replaced.get(master)?.left();
     if (master !== this.#master) return;
     if (message.type === 'ready') this.#serves(master);

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { readStatus } from '../../src/master/index.ts';
+import { listensOn } from '../../src/system/index.ts';
 import { Certificates } from '../harness/certificates.ts';
 import type { Gateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
@@ -92,7 +94,7 @@ async function upgradeWithRequests(
 }
 
 const BEFORE_WORKERS = /await this\.#workers\.start\(/;
-const before = (act: string): Change => [BEFORE_WORKERS, `${act}; $&`];
+const before = (act: string): Change => [BEFORE_WORKERS, `(${act}), $&`];
 
 /** Programs and files with which a gateway cannot be upgraded, and the reason that is told. */
 const refused: readonly {
@@ -211,6 +213,59 @@ test.concurrent(
     }
     await t.expect.poll(() => childrenOf(gw.pid)).toEqual([String(masterPid(gw))]);
     await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);
+
+/** Sends sockets that nobody has asked for, in all forms that Node.js has, before it says that it serves. */
+const sendsSockets = (port: number): Change => [
+  /tellSupervisor\(\{ type: "ready", \.\.\.facts \}\);/,
+  `void (async () => {
+    const net = process.getBuiltinModule('node:net');
+    const server = net.createServer().listen(${port}, '127.0.0.1');
+    await new Promise((done) => server.once('listening', done));
+    const send = (handle) =>
+      new Promise((done) => process.send({ type: 'copy', key: 'x' }, handle, undefined, done));
+    for (let n = 0; n < 5; n += 1) for (const handle of [server, server._handle]) await send(handle);
+    server.close();
+    $&
+  })();`,
+];
+
+test.concurrent(
+  'the supervisor keeps no socket that nobody has asked for',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program, install } = installation(t);
+    const port = await freePort();
+    install(sendsSockets(port));
+    const gw = await startSupervised(t, CONF, { program });
+    await t.expect.poll(() => readStatus(join(gw.dir, 'gw.pid'))).toBeDefined();
+    await t.expect.poll(() => listensOn(gw.pid, new Set([port]))).toBe(false);
+    install();
+    expect(await upgraded(gw)).toMatchObject({ isDone: true });
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);
+
+/** What a running program may send while its state is carried over. */
+const malformed = [
+  'process.send({ type: { toString: 1 } })',
+  'process.send({ type: "outcome", text: 1 })',
+  "process.getBuiltinModule('node:fs').writeSync(3, 'no message\\n')",
+];
+
+test.concurrent(
+  'a message that cannot be read ends the program that has sent it, and the new one serves',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program, install } = installation(t);
+    const gw = await startSupervised(t, CONF, { program, expectAlerts: true });
+    for (const act of [...malformed, undefined]) {
+      if (act === undefined) install();
+      else install([/tellSupervisor\(\{ type: "carried"/, `(${act}), $&`]);
+      expect(await upgraded(gw)).toMatchObject({ isDone: true });
+      await gw.expect('GET /', { status: 200, body: 'ok' });
+    }
   },
 );
 

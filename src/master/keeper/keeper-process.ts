@@ -1,4 +1,5 @@
 import type { SendHandle } from 'node:child_process';
+import { closeHandle } from '../bound-sockets.ts';
 import { nameProcess } from '../process-files.ts';
 import { Keeper } from './keeper.ts';
 import type { FromKeeper, ToKeeper } from '../rights/index.ts';
@@ -14,7 +15,11 @@ const keeper = new Keeper({
   answer: (message: FromKeeper, socket) =>
     void process.send?.(message, socket as SendHandle, undefined, () => undefined),
 });
-process.on('message', (message: ToKeeper) => keeper.receive(message));
+process.on('message', (message: ToKeeper, handle: SendHandle) => {
+  // An attacker in control of the serving process may send sockets.
+  closeHandle(handle);
+  keeper.receive(message);
+});
 process.on('disconnect', () => {
   keeper.end();
   process.exit();

@@ -26,6 +26,8 @@ export class Upgrade {
   /** The inet ports that the running master has handed over. */
   readonly ports = new Set<number>();
   readonly #sockets: HandedSocket[] = [];
+  /** True while the running master is asked for its sockets. */
+  #takesSockets = false;
   #isHandedOver = false;
   /** True while the new master waits for a part of the state. */
   #asksForState = false;
@@ -42,6 +44,7 @@ export class Upgrade {
       this.#settle = resolve;
     }).finally(() => {
       unwatch();
+      this.#takesSockets = false;
       for (const { socket } of this.#sockets) socket.close();
     });
     void running.ended.then(() => this.#giveState(''));
@@ -57,8 +60,9 @@ export class Upgrade {
 
   /** Processes a message of one of the two masters. */
   hear(master: MasterProcess, message: ToSupervisor, socket: BoundSocket | undefined): void {
-    if (master === this.running) this.#hearRunning(message, socket);
-    else if (master === this.next) this.#hearNext(message);
+    if (master === this.running) return this.#hearRunning(message, socket);
+    socket?.close();
+    if (master === this.next) this.#hearNext(message);
   }
 
   #hearNext(message: ToSupervisor): void {
@@ -76,6 +80,7 @@ export class Upgrade {
       void this.running.ended.then(() => {
         if (!this.#isHandedOver) this.#settle('the running program ended before it handed over its sockets');
       });
+      this.#takesSockets = true;
       this.running.tell({ type: 'hand over' });
     }
   }
@@ -90,16 +95,18 @@ export class Upgrade {
 
   #hearRunning(message: ToSupervisor, socket: BoundSocket | undefined): void {
     if (message.type === 'carried') this.#giveState(message.part);
-    else if (message.type === 'copy' && socket) this.#take(String(message.key), socket);
-    else if (message.type === 'handed') {
+    else if (message.type === 'copy' && socket) this.#take(message.key, socket);
+    else if (message.type === 'handed' && this.#takesSockets) {
+      this.#takesSockets = false;
       if (message.fault !== undefined) this.#settle(String(message.fault));
       else this.#isHandedOver = true;
       this.next.tell({ type: 'inherited', keys: this.#sockets.map(({ key }) => key) });
     }
   }
 
-  #take(key: string, socket: BoundSocket): void {
-    if (this.#sockets.length >= MOST_SOCKETS) return socket.close();
+  #take(key: unknown, socket: BoundSocket): void {
+    const isWanted = this.#takesSockets && typeof key === 'string' && this.#sockets.length < MOST_SOCKETS;
+    if (!isWanted) return socket.close();
     this.#sockets.push({ key, socket });
     const port = portOf(socket);
     if (port !== undefined) this.ports.add(port);
