@@ -14,7 +14,7 @@ import {
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
 import { packageRoot, releaseFile } from './examples.ts';
-import { demoSource, registerDemo, runningDemo } from './running-demo.ts';
+import { dataFault, demoSource, registerDemo, runningDemo } from './running-demo.ts';
 
 /** Options of `gw demo`. */
 interface DemoOptions {
@@ -23,6 +23,7 @@ interface DemoOptions {
 }
 
 const MAX_PORT = 65_535;
+const OTHER_DIRECTORY = 'gw demo --data DIR takes another directory';
 
 /** Runs `conf/demo.conf` on embedded stores with their data in one directory, and prints commands to try. */
 export async function demo({ port, data }: DemoOptions): Promise<number> {
@@ -82,11 +83,13 @@ async function prepareDemo(port: string, data: string): Promise<string | undefin
     // The embedded server runs under another account if we are root, which must be able to pass through the directory.
     mkdirSync(data, { recursive: true, mode: 0o711 });
   } catch (error) {
-    return `cannot create "${data}": ${(error as Error).message}; gw demo --data DIR takes another directory`;
+    return `cannot create "${data}": ${(error as Error).message}; ${OTHER_DIRECTORY}`;
   }
+  const fault = dataFault(data);
+  if (fault !== undefined) return `${fault}; ${OTHER_DIRECTORY}`;
   const other = runningDemo(data);
   if (other)
-    return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; gw demo --data DIR takes another directory`;
+    return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; ${OTHER_DIRECTORY}`;
   if (await isFree(wanted)) return undefined;
   const free = await nextFree(wanted);
   return `port ${port} is in use; port ${free} is free: ${demoCommand()} --port ${free}`;

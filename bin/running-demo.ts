@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, lstatSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
 import { packageRoot } from './examples.ts';
 import { DEMO_DATA, hasOwnConfig, sourceOf } from './options.ts';
+import { readRegularFile } from './regular-file.ts';
 
 /** A demo that runs. */
 interface RunningDemo {
@@ -19,6 +20,7 @@ interface ConfigOptions {
 
 /** In the data directory while a demo runs on it. */
 const FILE = 'demo.json';
+const MOST_BYTES = 1_024;
 
 /** Returns the configuration of the demo whose data is in this directory, for this process and those that it starts. */
 export function demoSource(data: string, port: number): ConfigSource {
@@ -34,14 +36,35 @@ function demoFile(): string {
   return join(packageRoot(), 'conf/demo.conf');
 }
 
-/** Returns the demo that runs on this data directory, if any. */
+/** Returns the demo that this account or root runs on this data directory, if any. */
 export function runningDemo(data: string): RunningDemo | undefined {
+  if (dataFault(data) !== undefined) return undefined;
   try {
-    const { pid, port } = JSON.parse(readFileSync(join(data, FILE), 'utf8')) as Record<string, unknown>;
+    const text = readRegularFile(join(data, FILE), {
+      mostBytes: MOST_BYTES,
+      accepts: isOurs,
+      flags: constants.O_NOFOLLOW,
+    }).toString();
+    const { pid, port } = JSON.parse(text) as Record<string, unknown>;
     return isWhole(pid) && isWhole(port) && isAlive(pid) ? { pid, port } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns why a directory must not have the data of a demo; `undefined` if this account or root has made it. Others could
+ * say where a demo runs, and let a file of it be another one.
+ */
+export function dataFault(data: string): string | undefined {
+  const found = lstatSync(resolve(data), { throwIfNoEntry: false });
+  if (!found) return `"${data}" does not exist`;
+  if (!found.isDirectory()) return `"${data}" is no directory`;
+  return isOurs(found) ? undefined : `"${data}" belongs to another account`;
+}
+
+function isOurs({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.getuid?.();
 }
 
 /**
@@ -74,8 +97,13 @@ function isWhole(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) > 0;
 }
 
-/** Registers this process as the demo of a data directory on which no other one runs. Returns a function that undoes it. */
+/**
+ * Registers this process as the demo of a data directory on which no other one runs. Returns a function that undoes it.
+ * Throws if the directory is not ours.
+ */
 export function registerDemo(data: string, port: number): () => void {
+  const fault = dataFault(data);
+  if (fault !== undefined) throw new Error(fault);
   const file = join(data, FILE);
   // It may be left of a demo that was killed. A link of somebody else is not followed.
   rmSync(file, { force: true });

@@ -9,6 +9,7 @@ import {
 import { type ConfigSource, load } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
+import { readRegularFile } from './regular-file.ts';
 import { visible } from './terminal.ts';
 
 /** The signals of what can be asked for. */
@@ -46,14 +47,24 @@ export async function statusOf(pidFile: string): Promise<RunningStatus> {
  * program's; else, or if that is not known, ''.
  */
 export function otherVersions(source: ConfigSource): string {
-  const { plan } = load(source);
-  const status = plan && readStatus(pidFileOf(plan));
+  const status = statusBy(source);
   if (!status) return '';
   const { version, supervisor = version } = status;
   if (version === VERSION && supervisor === VERSION) return '';
   const older =
     supervisor === version ? '' : `, its supervisor is gw/${visible(supervisor)} until the next start`;
   return `running: gw/${visible(version)}${older}\n`;
+}
+
+/** Returns what the gateway of a configuration tells. The configuration may have any fault, and its files may be pipes. */
+function statusBy(source: ConfigSource): RunningStatus | undefined {
+  const readFile = (path: string, mostBytes: number): Buffer => readRegularFile(path, { mostBytes });
+  try {
+    const { plan } = load({ ...source, readFile }, { only: ['pid'] });
+    return plan && readStatus(pidFileOf(plan));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Asks the running gateway for a reload or an upgrade; resolves to how it went. Throws if it cannot be asked. */

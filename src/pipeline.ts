@@ -64,6 +64,8 @@ export interface Loaded {
 interface LoadOptions {
   /** Also reports directives without effect. */
   readonly advise?: boolean;
+  /** The directives of the main context that count; default: all. No file is read for the others. */
+  readonly only?: readonly string[];
 }
 
 let registry: Registry | undefined;
@@ -80,12 +82,15 @@ export function allDirectives(): Registry {
  */
 
 /** Turns text into a plan, by a syntax tree and a typed configuration. Opens no connection and starts no thread. */
-export function load(source: ConfigSource, { advise = false }: LoadOptions = {}): Loaded {
+export function load(source: ConfigSource, { advise = false, only }: LoadOptions = {}): Loaded {
   const { confFile, prefix, errorLog } = source;
   const report = new Report();
   const registry = allDirectives();
-  const tree = readTree(source, { report, registry });
-  if (!tree) return { plan: undefined, report, tree };
+  const read = readTree(source, { report, registry });
+  if (!read) return { plan: undefined, report, tree: read };
+  const tree = only
+    ? { ...read, directives: read.directives.filter(({ name }) => only.includes(name.value)) }
+    : read;
   report.hide(secretSpans(tree, registry));
 
   beginReading(report, { inherits: inheritsCertificates(tree) });
