@@ -4,7 +4,7 @@ import { BackOff } from './back-off.ts';
 import type { BoundSocket } from './bound-sockets.ts';
 import { type MasterEnd, MasterProcess, senderOfFault } from './master-process.ts';
 import { commandName, nameProcess, removePidFile } from './process-files.ts';
-import { failureCode, PROTOCOL, type ToSupervisor } from './protocol.ts';
+import { failureCode, type Outcome, PROTOCOL, type ToSupervisor } from './protocol.ts';
 import { Status } from './status.ts';
 import { Leaving } from './upgrade/leaving.ts';
 import { ProgramPath } from './upgrade/program.ts';
@@ -52,6 +52,8 @@ class Supervisor {
   #replacedNow!: () => void;
   /** Resolves when the upgrade that is under way has ended; never rejects. */
   #upgraded: Promise<void> = Promise.resolve();
+  /** Resolves when the outcome of the last upgrade is told; never rejects. */
+  #told: Promise<void> = Promise.resolve();
   /** The configuration that served last, as the master packed it. */
   #lastGood: string | undefined;
   #served = false;
@@ -189,14 +191,24 @@ class Supervisor {
     const reason = await this.#tryUpgrade(running);
     const after = this.#master?.facts?.version;
     const text = reason ?? `gw/${before} was upgraded to gw/${after}`;
-    // Whoever asked for the upgrade may go on with requests that the new program has to get.
-    await this.#replaced.get(running)?.closed;
-    this.#status.ended({ kind: 'upgrade', began, isDone: reason === undefined, text });
+    const outcome = { kind: 'upgrade', began, isDone: reason === undefined, text } as const;
+    const closed = this.#replaced.get(running)?.closed;
+    this.#told = this.#told.then(() => this.#tellOutcome(outcome, closed));
     if (reason !== undefined && !this.#stopping) {
       process.stderr.write(`gw: [error] upgrade failed, the running program goes on: ${oneLine(reason)}\n`);
       running.tell({ type: 'upgrade failed', reason });
     }
     this.#sendPending();
+  }
+
+  /** Whoever asked for the upgrade may go on with requests that the new program has to get. */
+  async #tellOutcome(outcome: Outcome, closed: Promise<void> | undefined): Promise<void> {
+    await closed;
+    try {
+      this.#status.ended(outcome);
+    } catch (error) {
+      this.#tell((error as Error).message);
+    }
   }
 
   /** Resolves to the reason of a failure. */

@@ -13,7 +13,7 @@ import { freeLowPort, freePort } from '../harness/ports.ts';
 import { IS_LONG, perTier } from '../harness/tier.ts';
 import { type Change, installation, OTHER_VERSION, upgraded } from './installed.ts';
 import { Lanes } from './lanes.ts';
-import { masterPid, startSupervised } from './processes.ts';
+import { isAlive, masterPid, startSupervised } from './processes.ts';
 import { childrenOf, getOverUnix, IS_ROOT, NOBODY, rightsOf, startAsNobody } from './rights.ts';
 
 const LIMIT_MS = 600_000;
@@ -94,7 +94,7 @@ async function upgradeWithRequests(
 }
 
 const BEFORE_WORKERS = /await this\.#workers\.start\(/;
-const before = (act: string): Change => [BEFORE_WORKERS, `(${act}), $&`];
+const before = (act: string): Change => [BEFORE_WORKERS, `${act}; $&`];
 
 /** Programs and files with which a gateway cannot be upgraded, and the reason that is told. */
 const refused: readonly {
@@ -212,6 +212,28 @@ test.concurrent(
         await gw.waitForLog(new RegExp(`the replaced program \\(process ${running}\\) was killed: ${says}`));
     }
     await t.expect.poll(() => childrenOf(gw.pid)).toEqual([String(masterPid(gw))]);
+    await gw.expect('GET /', { status: 200, body: 'ok' });
+  },
+);
+
+test.concurrent(
+  'a new program that dies is started again while the replaced one still listens',
+  { timeout: LIMIT_MS },
+  async (t) => {
+    const { program, install } = installation(t);
+    install([/\bCLOSE_MS = 1e4\b/, 'CLOSE_MS = 1e9'], [/message\.type === "replaced"/, 'false']);
+    const gw = await startSupervised(t, CONF, { program, expectAlerts: true });
+    const running = masterPid(gw);
+    install();
+    const done = upgraded(gw);
+    await gw.waitForLog(/was upgraded to/);
+    const from = gw.errorLog().length;
+    process.kill(masterPid(gw), 'SIGKILL');
+    await gw.waitForLog(/the master process ended unexpectedly \(SIGKILL\)/, from);
+    expect(isAlive(running)).toBe(true);
+    process.kill(running, 'SIGKILL');
+    expect(await done).toMatchObject({ isDone: true });
+    await gw.waitForLog(/start worker processes/, from);
     await gw.expect('GET /', { status: 200, body: 'ok' });
   },
 );
