@@ -1,18 +1,7 @@
 import type { Stats } from 'node:fs';
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { rootPath } from '../../../system/index.ts';
+import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { accountOfId, findGroup, rootPath } from '../../../system/index.ts';
 import { storedPackage } from '../postgres-programs.ts';
 
 /** Returns root's own directory for files that other accounts need. Throws if others could change its content. */
@@ -28,6 +17,8 @@ async function openStore(storeDir: string): Promise<string> {
   await refuseOpenParents(storeDir);
   if (process.getuid?.() === 0) return rootDir(storeDir);
   await mkdir(storeDir, { recursive: true, mode: 0o700 });
+  // Others may have made what was missing before.
+  await refuseOpenParents(storeDir);
   await mustBeOurs(storeDir);
   return storeDir;
 }
@@ -45,27 +36,62 @@ export async function inStore(storeDir: string): Promise<string | undefined> {
 const STICKY = 0o1000;
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
+/** As in Linux. */
+const MOST_LINKS = 40;
 
 /**
  * Throws if others can exchange a directory: who can write one above it can rename what it contains, unless that one is sticky
- * as `/tmp` is. The account's own group may write.
+ * as `/tmp` is, and who owns a link can change it. The account's private group may write.
  */
 async function refuseOpenParents(path: string): Promise<void> {
-  // A link leads through the directories around it, too. What is missing is made by this account.
-  for (const from of new Set([resolve(path), await realpath(path).catch(() => resolve(path))])) {
-    for (let above = dirname(from); ; above = dirname(above)) {
-      const found = await stat(above).catch(() => undefined);
-      if (found && isOpen(found))
-        throw new Error(`others can write "${above}", and so put something else in the place of "${path}"`);
-      if (above === dirname(above)) break;
-    }
+  const isPrivate = privateGroup();
+  for (const passed of await passedOn(path)) {
+    // What is missing is made by this account.
+    const found = await lstat(passed).catch(() => undefined);
+    if (found && isOpen(found, isPrivate))
+      throw new Error(`others can write "${passed}", and so put something else in the place of "${path}"`);
   }
 }
 
-function isOpen({ uid, gid, mode }: Stats): boolean {
+/** Returns the directories and links that a path leads through, without its last directory. */
+async function passedOn(path: string): Promise<ReadonlySet<string>> {
+  const passed = new Set<string>();
+  const names = namesOf(resolve(path));
+  let at: string = sep;
+  for (let links = 0, name = names.shift(); name !== undefined; name = names.shift()) {
+    passed.add(at);
+    const next = join(at, name);
+    const target = name === '..' ? undefined : await readlink(next).catch(() => undefined);
+    if (target === undefined) at = next;
+    else {
+      if (++links > MOST_LINKS) throw new Error(`"${path}" leads over too many links`);
+      passed.add(next);
+      names.unshift(...namesOf(target));
+      if (isAbsolute(target)) at = sep;
+    }
+  }
+  return passed;
+}
+
+function namesOf(path: string): string[] {
+  return path.split(sep).filter((name) => name !== '' && name !== '.');
+}
+
+function isOpen(found: Stats, isPrivate: (gid: number) => boolean): boolean {
+  const { uid, gid, mode } = found;
   if (uid !== 0 && uid !== process.getuid?.()) return true;
-  const writers = gid === process.getgid?.() ? OTHERS_WRITE : OTHERS_WRITE | GROUP_WRITES;
+  // The mode of a link means nothing.
+  if (found.isSymbolicLink()) return false;
+  const writers = isPrivate(gid) ? OTHERS_WRITE : OTHERS_WRITE | GROUP_WRITES;
   return (mode & writers) !== 0 && (mode & STICKY) === 0;
+}
+
+/** Returns what tells whether a group is that of this account only: its primary one, with the same id or name. */
+function privateGroup(): (gid: number) => boolean {
+  const [uid, own] = [process.getuid?.(), process.getgid?.()];
+  const name = uid === undefined || own === uid ? undefined : accountOfId(uid)?.name;
+  const isOwn = own === uid || (name !== undefined && findGroup(name) === own);
+  return (gid) => isOwn && gid === own;
 }
 
 /**
