@@ -1,10 +1,10 @@
 import { connectRaw, type RawConnection } from '../harness/raw.ts';
 import { maskPort } from './mask-port.ts';
+import { PRODUCT } from './product.ts';
 
 /** Sent behind every exchange: its response shows that the connection still carries requests, and ends it. */
 const LAST = 'GET /last HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n';
 const LAST_RESPONSE = 'the last one';
-const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
 const NOT_SHOWN: ReadonlySet<string> = new Set(['date', 'server', 'content-length', 'uwebsockets']);
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { type CallInit, type ReceivedResponse, call } from '../harness/http.ts';
 import { maskPort } from './mask-port.ts';
+import { PRODUCT } from './product.ts';
 
-const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 /** nginx pads its own pages for browsers that would show their own instead. */
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
 /** The built-in page of a status, as opposed to one from a configuration. */

@@ -2,8 +2,8 @@ import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls';
 import type { Certificates } from '../harness/certificates.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { maskPort } from './mask-port.ts';
+import { PRODUCT } from './product.ts';
 
-const PRODUCT = /\b(?:nginx|gw)(?:\/[\d.]+)?/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->/g;
 const NAMED: Readonly<Record<string, string>> = { '\\r': '\r', '\\n': '\n' };
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { send } from '../harness/http.ts';
+import { PRODUCT } from './product.ts';
 
-const PRODUCT = /\b(?:nginx|gw)\/[\d.]+/g;
 const PADDING = /<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n/g;
 /** Headers that differ between any two servers, or that belong to the client's connection alone. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(['date', 'server', 'uwebsockets', 'connection', 'keep-alive']);

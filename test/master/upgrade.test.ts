@@ -11,6 +11,7 @@ import type { Gateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 import { freeLowPort, freePort } from '../harness/ports.ts';
 import { IS_LONG, perTier } from '../harness/tier.ts';
+import { VERSION } from '../../src/version.ts';
 import { type Change, installation, OTHER_VERSION, upgraded } from './installed.ts';
 import { Lanes } from './lanes.ts';
 import { isAlive, masterPid, startSupervised } from './processes.ts';
@@ -66,7 +67,7 @@ for (const engine of perTier({ short: ['auto'], long: ['auto', 'node'] })) {
         for (const lane of lanes) await lane.responses(40);
       }
       for (const lane of lanes) expect((await lane.stop()).failures).toEqual([]);
-      expect(gw.errorLog()).toContain('gw/0.1.0 was upgraded to gw/0.1.0-next');
+      expect(gw.errorLog()).toContain(`gw/${VERSION} was upgraded to gw/0.1.0-next`);
     },
   );
 }
