@@ -49,7 +49,9 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
   await gw.fetch('/runtime/flag/set?name=new-look');
   const { code, stdout, stderr } = await run(gw.dir, ['status', '-c', gw.conf]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/^gw \d+\.\d+\.\d+\S* · node \d+\.\d+\.\d+ · up \d+s\nconfiguration {2}loaded \d{4}-/);
+  expect(stdout).toMatch(
+    /^gw \d+\.\d+\.\d+\S* · node \d+\.\d+\.\d+ · up \d+s\nconfiguration {2}loaded \d{4}-/,
+  );
   expect(stdout).toMatch(/\nrequests {7}\d+ in all, \d+\.\d per second\n/);
   expect(stdout).toMatch(/\n {2}WORKER .*\n {2}1 .* MB .* ms .*0\n {2}2 /);
   expect(stdout).toMatch(/\n {2}127\.0\.0\.1:\d+ {2}\/a +6 +6 +0 +0 +0 /);

@@ -48,7 +48,8 @@ let shared: Client;
 beforeAll(async () => {
   if (HAS_OPENSSL) certificates.authority('shop');
   owner.onTestFinished(async () => rmSync(certificates.dir, { recursive: true }));
-  const env = { CERTIFICATE: certificates.path('shop.crt'), KEY: certificates.path('shop.key') };
+  const [certificate, key] = [certificates.path('shop.crt'), certificates.path('shop.key')];
+  const env = { CERTIFICATE: certificate, KEY: key, STORE_CA: certificate };
   shared = await startClient(owner, {}, { workspace: false, env });
 });
 
@@ -169,13 +170,10 @@ test('two places of a fault are linked', async () => {
 });
 
 for (const name of readdirSync(EXAMPLES)) {
-  test.skipIf(name.startsWith('tls') && !HAS_OPENSSL)(
-    `the example ${name} opens without errors`,
-    async () => {
-      const path = join(EXAMPLES, name);
-      const uri = `file:${path}`;
-      const found = await diagnosticsOf(uri, readFileSync(path, 'utf8'));
-      expect(found.filter(({ severity }) => severity === 1)).toEqual([]);
-    },
-  );
+  test.skipIf(/\btls\b/.test(name) && !HAS_OPENSSL)(`the example ${name} opens without errors`, async () => {
+    const path = join(EXAMPLES, name);
+    const uri = `file:${path}`;
+    const found = await diagnosticsOf(uri, readFileSync(path, 'utf8'));
+    expect(found.filter(({ severity }) => severity === 1)).toEqual([]);
+  });
 }
