@@ -68,9 +68,13 @@ function openAnew(path: string, mode: number): number {
 }
 
 function openToWrite(path: string, flag: number, mode: number): number {
-  const open = process.getuid?.() === 0 ? openAsRoot : openSync;
+  return open(path, O_WRONLY | O_CREAT | flag, mode);
+}
+
+/** Opens a file; as root, follows no links of other accounts. Throws in nginx's words. */
+function open(path: string, flags: number, mode = 0): number {
   try {
-    return open(path, O_WRONLY | O_CREAT | flag, mode);
+    return (process.getuid?.() === 0 ? openAsRoot : openSync)(path, flags, mode);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).errno === undefined) throw error;
     throw new Error(systemFailure('open', path, error), { cause: error });
@@ -95,20 +99,11 @@ export function readTrustedPid(path: string): number {
 
 /** Both are those of one file, though another may take its place. */
 function readPid(path: string): { readonly pid: number; readonly file: ReadFile } {
-  const file = readNamed(path);
+  const file = readFile(path);
   const word = file.text.trim();
   const pid = Number(word);
   if (!/^[1-9]\d*$/.test(word) || pid < 2) throw new Error(`invalid PID number "${word}" in "${path}"`);
   return { pid, file };
-}
-
-/** Reads a file. Throws in nginx's words. */
-function readNamed(path: string): ReadFile {
-  try {
-    return readFile(path);
-  } catch (error) {
-    throw new Error(systemFailure('open', path, error), { cause: error });
-  }
 }
 
 /**
@@ -158,10 +153,10 @@ interface ReadFile {
   readonly isRoots: boolean;
 }
 
-/** Reads a file if it is a regular one of usual size: a pipe could block the process. As root, follows no foreign links. */
+/** Reads a file if it is a regular one of usual size: a pipe could block the process. */
 function readFile(path: string): ReadFile {
   const isRoot = process.getuid?.() === 0;
-  const descriptor = (isRoot ? openAsRoot : openSync)(path, O_RDONLY | O_NONBLOCK, 0);
+  const descriptor = open(path, O_RDONLY | O_NONBLOCK);
   try {
     const found = fstatSync(descriptor);
     const isRead = found.isFile() && found.size <= MOST_BYTES;
