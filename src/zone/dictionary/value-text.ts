@@ -15,5 +15,5 @@ export function readValueText(text: string): DictionaryValue | undefined {
   // Others choose the text: what every object has, as "constructor", is no value.
   if (!text.startsWith('n')) return Object.hasOwn(BOOLEANS, text) ? BOOLEANS[text] : undefined;
   const number = Number(text.slice(1));
-  return Number.isFinite(number) && valueText(number) === text ? number : undefined;
+  return valueText(number) === text ? number : undefined;
 }
