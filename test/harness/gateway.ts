@@ -100,7 +100,7 @@ export async function startGateway(t: Owner, http: HttpConf, options: GatewayOpt
     const oldest = idleGateways.length > MOST_IDLE ? idleGateways.shift() : undefined;
     if (oldest) await endOf(oldest.gateway);
   });
-  if (idle) await idle.replace(http, options.files ?? {}, options.port);
+  if (idle) await idle.reuse(http, options.files ?? {}, options.port);
   else await gateway.begin(http, options.files ?? {});
   return gateway;
 }
@@ -247,6 +247,13 @@ export class Gateway {
     const verdict = await this.reload(this.confOf(http));
     if (verdict === 'refused')
       throw new Error(`the configuration is refused:\n${this.output()}${this.errorLog()}`);
+  }
+
+  /** As `replace`, for another test: what the former one has left behind may still have logged something. */
+  async reuse(http: HttpConf, files: Readonly<Record<string, string>>, port?: number): Promise<void> {
+    this.assertHealthy();
+    this.#emptyLogs();
+    await this.replace(http, files, port);
   }
 
   #emptyLogs(): void {
