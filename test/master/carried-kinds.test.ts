@@ -36,7 +36,7 @@ function opened(declaration: ZoneDeclaration) {
 
 const values: readonly { readonly piece: string; readonly value?: unknown }[] = [
   { piece: '["k","b1",0]', value: true },
-  { piece: '["k","sconstructor",5]', value: 'constructor' },
+  { piece: '["k","sconstructor",60000]', value: 'constructor' },
   { piece: '["k","n-1.5",0]', value: -1.5 },
   { piece: '["k","constructor",0]' },
   { piece: '["k","toString",0]' },
