@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The unit of CPU times in Linux' /proc (sysconf: _SC_CLK_TCK): 10 ms on every platform. */
+/** The unit of times in Linux' /proc (sysconf: _SC_CLK_TCK): 10 ms on every platform. */
 const TICK_MS = 10;
 
 /** After the thread's name, which may contain anything: state, ten fields, CPU time in user mode and kernel. */
 const STATE_AND_TIMES = /^.*\) (\S)(?: \S+){10} (\d+) (\d+)/s;
+
+/** After the name: state, eighteen fields, the time at which the process started, since the system did. */
+const TICKS_AT_START = /^.*\) \S(?: \S+){18} (\d+)/s;
 
 /** How often `watchOwnTime` looks. */
 const CHECK_MS = 250;
@@ -71,6 +74,14 @@ export class OwnTime {
       return [];
     }
   }
+}
+
+/** Returns when a process started, in ms since the epoch; `Infinity` if the system does not tell. */
+export function startedMs(pid: number): number {
+  const [upS = ''] = read('/proc/uptime').split(' ');
+  const ticks = TICKS_AT_START.exec(read(`/proc/${pid}/stat`))?.[1];
+  if (upS === '' || ticks === undefined) return Infinity;
+  return Date.now() - Number(upS) * 1_000 + Number(ticks) * TICK_MS;
 }
 
 function read(path: string): string {

@@ -12,6 +12,7 @@ import {
 import { basename, resolve } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
+import { startedMs } from './own-time.ts';
 import { isVersion, type Outcome } from './protocol.ts';
 import { openAsRoot, removeAsRoot, rootPath, systemFailure } from '../system/index.ts';
 
@@ -19,8 +20,6 @@ const { O_CREAT, O_EXCL, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 
 /** Maximum size of a pid or status file. */
 const MOST_BYTES = 65_536;
-/** The unit of times in Linux' /proc (sysconf: _SC_CLK_TCK): 10 ms on every platform. */
-const TICK_MS = 10;
 /** How much later than its file a process may seem to have started: clocks are read one after the other. */
 const CLOCK_MS = 1_000;
 
@@ -129,19 +128,6 @@ function accountOf(pid: number): number | undefined {
     return id === undefined ? undefined : Number(id);
   } catch {
     return undefined;
-  }
-}
-
-/** Returns when a process started, since the epoch; `Infinity` if the system does not tell. */
-function startedMs(pid: number): number {
-  try {
-    const [upS = ''] = readFileSync('/proc/uptime', 'latin1').split(' ');
-    // After the name, which may contain anything, it is the twentieth field.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    return Date.now() - Number(upS) * 1_000 + Number(ticks) * TICK_MS;
-  } catch {
-    return Infinity;
   }
 }
 
