@@ -86,7 +86,7 @@ export function usualReason(code: number): string | undefined {
 }
 
 /**
- * Returns nginx's built-in page for a status, with `serverToken` (`gw/0.1.0`) at its foot; `undefined` if nginx has
+ * Returns nginx's built-in page for a status, with `serverToken` (`gw/1.0.0`) at its foot; `undefined` if nginx has
  * none and sends an empty body. `isPadded` makes it long enough for browsers that replace short error pages.
  */
 export function builtInPage(code: number, serverToken: string, isPadded = false): string | undefined {
