@@ -52,6 +52,10 @@ test('every page is there as Markdown, and listed for programs', () => {
   expect(twins.filter((name) => !files.includes(name))).toEqual([]);
   const listed = [...read('llms.txt').matchAll(/\]\((.*)\)/g)].map(([, path]) => path);
   expect(listed.sort(byText)).toEqual(twins.sort(byText));
+  // By the sections of the sidebar, in its order.
+  const sections = [...read('latest/llms.txt').matchAll(/^## (.*)$/gm)].map(([, section]) => section);
+  const sidebar = read('latest/index.html').matchAll(/<h2><a href="[^"]*">(.*)<\/a><\/h2>/g);
+  expect(sections).toEqual(Array.from(sidebar, ([, section]) => section));
 });
 
 test('no page has anything inline, or loads anything from elsewhere', () => {
@@ -86,10 +90,10 @@ test('every page has a title, a description and one first heading', () => {
 /** The search as the pages have it: the options of their script, and the index. */
 async function search(): Promise<(text: string) => readonly { readonly url: string }[]> {
   const options = new URL('../../bin/build/release/site/assets/search-options.js', import.meta.url).href;
-  const { SEARCH, unpack } = (await import(options)) as { SEARCH: never; unpack: (packed: unknown) => never };
-  const packed = read('latest/assets/search-index.js');
-  const stored = runInThisContext(packed.replace(/^gwSearch\.load/, '')) as unknown;
-  const index = MiniSearch.loadJS<never>(unpack(stored), SEARCH);
+  const { SEARCH } = (await import(options)) as { SEARCH: never };
+  const script = read('latest/assets/search-index.js');
+  const made = runInThisContext(script.replace(/^gwSearch\.load/, '')) as never;
+  const index = MiniSearch.loadJS<never>(made, SEARCH);
   // Words that are only similar count least; to look for them takes most of the time.
   return (text) => index.search(text, { fuzzy: false }) as never;
 }
@@ -112,6 +116,13 @@ test('every directive and variable has an anchor, and is the first that a search
     return !isThere || !read(`latest/${page}`).includes(` id="${bare}"`);
   });
   expect(lost.map(({ name }) => name)).toEqual([]);
+});
+
+test('the search finds both words around the end of a line', async () => {
+  const find = await search();
+  // In the manual a line has "-h, --help", the next one "show this help".
+  expect(find('show this help')[0]?.url).toMatch(/^commands\//);
+  expect(find('helpshow')).toEqual([]);
 });
 
 test('a link that leads nowhere ends the build, which names it', async () => {

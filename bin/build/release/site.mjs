@@ -5,15 +5,14 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
+import { readJson } from './json.mjs';
 import { brokenLinks, linkPages } from './site/links.mjs';
 import { renderer } from './site/markdown.mjs';
-import { collectPages } from './site/pages.mjs';
+import { collectPages, SECTIONS } from './site/pages.mjs';
 import { searchIndex } from './site/search-index.mjs';
 import { forwardText, pageText, searchText, versionsText } from './site/template.mjs';
 
 const ASSETS = 'bin/build/release/site/assets';
-const SUMMARY =
-  "A config-driven HTTP gateway: nginx's configuration language with PostgreSQL REST, Redis and event locations.";
 
 /** Makes the artifact of a release: a new directory `site`. */
 export async function make({ out, version, source }) {
@@ -29,16 +28,16 @@ export async function make({ out, version, source }) {
  */
 export async function writeSite({ directory, version, source }) {
   const render = renderer();
-  const pages = linkPages(await collectPages(source));
-  const rendered = pages.map((page) => ({ ...page, ...render(page) }));
+  const pages = linkPages(await collectPages(source)).map((page) => ({ ...page, ...render(page) }));
+  const { description } = readJson(join(source, 'package.json'));
   const files = new Map([
-    ...rendered.map(({ path, text }) => [`${path}.md`, text]),
-    ...rendered.map(({ path }, at) => [`${path}.html`, pageText({ rendered, at, version })]),
-    ['search.html', searchText({ rendered, version })],
-    ['llms.txt', contentsText(rendered, '')],
-    ['assets/search-index.js', searchIndex(rendered)],
+    ...pages.map(({ path, text }) => [`${path}.md`, text]),
+    ...pages.map(({ path }, index) => [`${path}.html`, pageText({ pages, index, version })]),
+    ['search.html', searchText({ pages, version })],
+    ['llms.txt', contentsText(pages, { description, root: '' })],
+    ['assets/search-index.js', searchIndex(pages)],
     ...(await assets(join(source, ASSETS))),
-    ...imagesOf(rendered, source),
+    ...images(join(source, 'conf/images')),
   ]);
   const broken = brokenLinks(files);
   if (broken.length > 0) throw new Error(`the site has broken links\n  ${broken.join('\n  ')}`);
@@ -50,7 +49,7 @@ export async function writeSite({ directory, version, source }) {
     ['index.html', forwardText()],
     ['versions.html', versionsText(versions)],
   ];
-  if (versions[0] === version) root.push(['llms.txt', contentsText(rendered, 'latest/')]);
+  if (versions[0] === version) root.push(['llms.txt', contentsText(pages, { description, root: 'latest/' })]);
   for (const [name, content] of root) writeFileSync(join(directory, name), content);
 }
 
@@ -69,21 +68,17 @@ async function assets(directory) {
   return [...built, ['assets/icon.svg', readFileSync(join(directory, 'icon.svg'))]];
 }
 
-/** The images that pages show. */
-function imagesOf(pages, source) {
-  const names = new Set(pages.flatMap(({ html }) => html.match(/(?<="(?:\.\.\/)?images\/)[\w.-]+/g) ?? []));
-  return [...names].map((name) => [`images/${name}`, readFileSync(join(source, 'conf/images', name))]);
+function images(directory) {
+  return readdirSync(directory).map((name) => [`images/${name}`, readFileSync(join(directory, name))]);
 }
 
 /** The list of all pages in the form of llmstxt.org, with links to their Markdown. */
-function contentsText(pages, root) {
-  const sections = new Map(pages.map(({ section }) => [section, '']));
-  for (const { section, path, nav } of pages)
-    sections.set(section, `${sections.get(section)}- [${nav}](${root}${path}.md)\n`);
-  const lists = [...sections].map(
-    ([section, list]) => `## ${section[0].toUpperCase()}${section.slice(1)}\n\n${list}`,
-  );
-  return `# gw\n\n> ${SUMMARY}\n\n${lists.join('\n')}`;
+function contentsText(pages, { description, root }) {
+  const lists = Object.entries(SECTIONS).map(([section, { name }]) => {
+    const own = pages.filter((page) => page.section === section);
+    return `## ${name}\n\n${own.map(({ path, nav }) => `- [${nav}](${root}${path}.md)\n`).join('')}`;
+  });
+  return `# gw\n\n> ${description}\n\n${lists.join('\n')}`;
 }
 
 function writeFiles(directory, files) {

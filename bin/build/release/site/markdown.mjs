@@ -8,14 +8,28 @@ import markdownIt from 'markdown-it';
 const CONFIG =
   /(?<=^|\s)(?<c>#.*)|(?<=^|[\s;{}])(?<s>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<v>\$(?:\{[^}]*\}|\w+))|(?<=(?:^|[;{}])\s*)(?<d>[a-z]\w*)|(?<=\s)(?<n>\d+[a-z]{0,2}|on|off)(?=[\s;])/gm;
 
-/** Returns a function that renders a page as `{ html, headings, found }`. */
+/**
+ * Returns a function that renders a page as `{ html, headings, passages, intro }`: passages for the search, and the first
+ * paragraph without markup.
+ */
 export function renderer() {
   const md = markdownIt({ html: true, highlight: coloured });
-  md.renderer.rules.table_open = () => '<div class="scroll"><table>\n';
-  md.renderer.rules.table_close = () => '</table></div>\n';
+  const { rules } = md.renderer;
+  rules.table_open = () => '<div class="scroll"><table>\n';
+  rules.table_close = () => '</table></div>\n';
+  rules.heading_open = (tokens, index) => {
+    const { tag } = tokens[index];
+    const id = tokens[index].attrGet('id');
+    return `<${tag} id="${id}">${tag === 'h1' ? '' : `<a href="#${id}">`}`;
+  };
+  rules.heading_close = (tokens, index) => {
+    const { tag } = tokens[index];
+    return `${tag === 'h1' ? '' : '</a>'}</${tag}>\n`;
+  };
   return (page) => {
     const tokens = md.parse(page.text, {});
     const headings = nameHeadings(tokens, page);
+    const first = tokens.findIndex(({ type, hidden }) => type === 'paragraph_open' && !hidden);
     if (page.section === 'reference') nameRows(tokens);
     alignByClass(tokens);
     return {
@@ -23,7 +37,8 @@ export function renderer() {
         .render(tokens, md.options, {})
         .replace(/( href="(?!\w+:)[^"#]*)\.md(?=["#])/g, '$1.html'),
       headings,
-      found: passages(tokens, page),
+      passages: passagesIn(tokens, page),
+      intro: plainText(tokens[first + 1]),
     };
   };
 }
@@ -60,9 +75,7 @@ function nameHeadings(tokens, { section }) {
     names.set(name, count + 1);
     const id = count === 0 ? name : `${name}-${count}`;
     token.attrSet('id', id);
-    const level = Number(token.tag[1]);
-    if (level > 1) headings.push({ id, text, level });
-    if (level > 1) linkHeading(tokens[index + 1], id);
+    if (token.tag !== 'h1') headings.push({ id, text, level: Number(token.tag[1]) });
   }
   return headings;
 }
@@ -73,13 +86,6 @@ function slug(text) {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-');
-}
-
-function linkHeading(inline, id) {
-  const Token = inline.constructor;
-  const open = new Token('link_open', 'a', 1);
-  open.attrSet('href', `#${id}`);
-  inline.children = [open, ...inline.children, new Token('link_close', 'a', -1)];
 }
 
 /** Rows of directives and variables can be linked to by their name. */
@@ -99,34 +105,35 @@ function alignByClass(tokens) {
 }
 
 function plainText(inline) {
-  return (inline.children ?? []).map(({ type, content }) => (type === 'softbreak' ? ' ' : content)).join('');
+  return (inline.children ?? [])
+    .map(({ type, content }) => (type.endsWith('break') ? ' ' : content))
+    .join('');
 }
 
 /**
- * The passages that the search finds: the text below each heading, and rows with names. What begins with bold words in the
+ * The passages that the search finds: what is below each heading, and rows with names. What begins with bold words in the
  * reference and the rules is the same everywhere.
  */
-function passages(tokens, { section }) {
+function passagesIn(tokens, { section }) {
   const isGenerated = section === 'reference' || section === 'rules';
-  const found = [];
+  const passages = [];
   for (const [index, token] of tokens.entries()) {
     const id = token.attrGet('id');
-    const add = (text) => (found.at(-1).text += ` ${text}`);
-    if (id !== null)
-      found.push({
-        id: token.tag === 'h1' ? '' : id,
-        heading: plainText(tokens[index + (token.tag === 'tr' ? 2 : 1)]),
-        text: '',
-        code: '',
-      });
-    else if (token.type === 'fence') found.at(-1).code += section === 'rules' ? '' : ` ${token.content}`;
+    const passage = passages.at(-1);
+    if (id !== null) {
+      const heading = plainText(tokens[index + (token.tag === 'tr' ? 2 : 1)]);
+      passages.push({ id: token.tag === 'h1' ? '' : id, heading, text: '', code: '' });
+    } else if (token.type === 'fence' && section !== 'rules') passage.code += ` ${token.content}`;
     else if (token.type !== 'inline' || (isGenerated && token.content.startsWith('**'))) continue;
-    else if (found.at(-1)?.heading !== plainText(token)) add(plainText(token));
+    else if (passage.heading !== plainText(token)) passage.text += ` ${plainText(token)}`;
   }
-  return found.map(({ text, code, ...rest }) => ({
-    ...rest,
-    text: `${text}${code}`.replace(/\s+/g, ' ').trim(),
-  }));
+  return passages;
+}
+
+/** Returns the words of a text, shortened at the end of one. */
+export function excerpt(text, mostChars) {
+  const words = text.replace(/\s+/g, ' ').trim();
+  return words.length > mostChars ? `${words.slice(0, words.lastIndexOf(' ', mostChars))} …` : words;
 }
 
 /** Rewrites the targets of links and images in a text, but not in its code. */

@@ -1,6 +1,6 @@
 /** The pages of the documentation, as Markdown: files of the repository, and what the built program tells about itself. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
 import { run } from '../run.mjs';
 import { manualPages } from './manual.mjs';
 
@@ -17,41 +17,46 @@ const SUBJECTS = {
   9: 'Running it',
 };
 const PROJECT = ['CHANGELOG.md', 'SECURITY.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'];
-/** Directories and files that pages link to, shown as they are. */
-const SHOWN = ['conf/deploy', 'conf/gw.conf', 'conf/demo.conf', 'conf/demo.sql'];
+/** Files that pages link to, shown as they are after those of `conf/deploy`. */
+const SHOWN_FILES = ['conf/gw.conf', 'conf/demo.conf', 'conf/demo.sql'];
 /** Languages of the files that are shown, by extension. */
-const LANGUAGES = { '.conf': 'nginx', '.sql': 'sql', '.sh': 'sh', '.service': 'ini' };
+const LANGUAGES = { '.conf': 'nginx', '.sql': 'sql', '.service': 'ini' };
+
+/** The sections of the site in the order of reading: their names, and the pages that they begin with. */
+export const SECTIONS = {
+  guide: { name: 'Guide', first: 'guide/index' },
+  reference: { name: 'Reference', first: 'reference/index' },
+  commands: { name: 'Command line', first: 'commands/index' },
+  rules: { name: 'Rules of gw check', first: 'rules/index' },
+  examples: { name: 'Examples', first: 'examples/index' },
+  files: { name: 'Files', first: 'files/index' },
+  project: { name: 'Project', first: 'changelog' },
+};
 
 /**
- * Returns the pages in the order of reading: `{ path, title, nav, section, text, file? }`. `path` has no extension;
- * `file` is the file of the repository that the text is from, whose links are relative to it.
+ * Returns the pages in the order of reading: `{ path, title, nav, section, text, file?, topic? }`. `path` has no
+ * extension; `file` is the file of the repository that the text is from, whose links are relative to it.
  */
 export async function collectPages(source) {
   const read = (file) => readFileSync(join(source, file), 'utf8');
-  const asked = await askProgram(source);
+  const { rules, variables, examples, commands } = await askProgram(source);
   return [
-    page({
-      path: 'index',
-      file: 'README.md',
-      section: 'guide',
-      nav: 'Introduction',
-      text: read('README.md'),
-    }),
+    page({ path: 'index', file: 'README.md', nav: 'Introduction', text: read('README.md') }),
     ...guidePages(read, readdirSync(join(source, 'conf/guide'))),
-    ...referencePages(read('conf/reference.md'), asked.variables),
-    ...commandPages(asked.commands),
-    ...rulePages(asked.rules),
-    ...examplePages(asked.examples, read),
-    ...PROJECT.map((file) =>
-      page({ path: file.replace('.md', '').toLowerCase(), file, section: 'project', text: read(file) }),
-    ),
+    ...referencePages(read('conf/reference.md'), variables),
+    ...manualPages(commands).map(({ name, text }) => page({ path: `commands/${name}`, text })),
+    ...rulePages(rules),
+    ...examplePages(examples, read),
     ...filePages(source, read),
+    ...PROJECT.map((file) => page({ path: basename(file, '.md').toLowerCase(), file, text: read(file) })),
   ];
 }
 
-function page({ text, ...rest }) {
+function page({ path, text, ...rest }) {
   const title = /^# (.*)$/m.exec(text)[1];
-  return { nav: title.replace(/[`*]/g, ''), ...rest, title, text };
+  const atTop = path === 'index' ? 'guide' : 'project';
+  const section = path.includes('/') ? dirname(path) : atTop;
+  return { nav: title.replace(/[`*]/g, ''), ...rest, path, section, title, text };
 }
 
 /** What the built program says: rules, variables, examples and its commands. */
@@ -68,72 +73,65 @@ async function askProgram(source) {
 }
 
 /** The guide in the order of its contents. Throws if a file is not listed there. */
-function guidePages(read, files) {
-  const contents = read('conf/guide/README.md');
-  const listed = [...contents.matchAll(/^## (.*)$|^- \[([^\]]*)\]\(([\w-]+\.md)\)/gm)];
-  let topic;
-  const pages = listed.flatMap(([, heading, nav, name]) => {
-    topic = heading ?? topic;
-    if (heading !== undefined) return [];
-    const file = `conf/guide/${name}`;
-    return [
-      page({ path: `guide/${name.slice(0, -3)}`, file, section: 'guide', topic, nav, text: read(file) }),
-    ];
+function guidePages(read, names) {
+  const index = page({
+    path: 'guide/index',
+    file: 'conf/guide/README.md',
+    nav: 'Guide',
+    text: read('conf/guide/README.md'),
   });
-  const unlisted = files.filter(
-    (name) => name !== 'README.md' && !listed.some(([, , , file]) => file === name),
-  );
-  if (unlisted.length > 0) throw new Error(`conf/guide/README.md does not list ${unlisted.join(', ')}`);
-  const index = { path: 'guide/index', file: 'conf/guide/README.md', section: 'guide', nav: 'Guide' };
-  return [page({ ...index, text: contents }), ...pages];
+  let topic;
+  const pages = [];
+  for (const [, heading, nav, name] of index.text.matchAll(/^## (.*)$|^- \[([^\]]*)\]\(([\w-]+\.md)\)/gm)) {
+    topic = heading ?? topic;
+    const file = `conf/guide/${name}`;
+    if (name)
+      pages.push(page({ path: `guide/${basename(name, '.md')}`, file, topic, nav, text: read(file) }));
+  }
+  const listed = new Set([index, ...pages].map(({ file }) => basename(file)));
+  const unlisted = names.filter((name) => !listed.has(name));
+  if (unlisted.length > 0) throw new Error(`${index.file} does not list ${unlisted.join(', ')}`);
+  return [index, ...pages];
 }
 
-/** The reference, split by module. */
+/** The reference, split by module. What its last two sections list comes first: it is of all modules. */
 function referencePages(reference, variables) {
   const [head, ...sections] = reference.replace(/<a id="[^"]*"><\/a>\n\n/g, '').split(/^## /m);
+  const file = 'conf/reference.md';
   const pages = sections.map((section) => {
     const heading = section.slice(0, section.indexOf('\n'));
     // The facts about a directive are a list, whose first words become labels.
     const text = `# ${section.replace(/^### /gm, '## ').replace(/^- ([A-Z][\w ]+): /gm, '- **$1** ')}`;
-    return page({ path: referencePath(heading), file: 'conf/reference.md', section: 'reference', text });
+    return page({ path: referencePath(heading), file, text });
   });
-  const byModule = new Map(variables.map(({ module }) => [module, '']));
-  for (const { name, module, summary, settable } of variables)
-    byModule.set(
-      module,
-      `${byModule.get(module)}| \`${name}\` | ${summary}${settable ? ' `set` may change it.' : ''} |\n`,
-    );
-  const tables = [...byModule].map(
-    ([module, rows]) => `## ${module}\n\n| Variable | |\n| --- | --- |\n${rows}`,
-  );
-  const text = `# Variables\n\nEvery variable, by the module that has it.\n\n${tables.join('\n')}`;
-  const index = {
-    path: 'reference/index',
-    file: 'conf/reference.md',
-    section: 'reference',
-    nav: 'All modules',
-  };
+  const [withoutEffect, byName] = pages.splice(-2);
+  const intro = head.replace(/^Generated .*\n/m, '').replace(' at the end', '');
   return [
-    page({ ...index, text: head.replace(/^Generated .*\n/m, '').replace(' at the end', '') }),
-    ...pages
-      .splice(-1)
-      .map((byName) => ({ ...byName, title: 'Directives by name', nav: 'Directives by name' })),
-    page({ path: 'reference/variables', section: 'reference', text }),
-    ...pages.splice(-1),
+    page({ path: 'reference/index', file, nav: 'All modules', text: intro }),
+    { ...byName, title: 'Directives by name', nav: 'Directives by name' },
+    page({ path: 'reference/variables', text: variablesText(variables) }),
+    withoutEffect,
     ...pages,
   ];
+}
+
+function variablesText(variables) {
+  const modules = [...new Set(variables.map(({ module }) => module))];
+  const tables = modules.map((module) => {
+    const rows = variables
+      .filter((variable) => variable.module === module)
+      .map(
+        ({ name, summary, settable }) =>
+          `| \`${name}\` | ${summary}${settable ? ' `set` may change it.' : ''} |\n`,
+      );
+    return `## ${module}\n\n| Variable | |\n| --- | --- |\n${rows.join('')}`;
+  });
+  return `# Variables\n\nEvery variable, by the module that has it.\n\n${tables.join('\n')}`;
 }
 
 /** The page of a section of the reference. */
 export function referencePath(heading) {
   return `reference/${heading.toLowerCase().replaceAll(' ', '-')}`;
-}
-
-/** gw and its commands. */
-function commandPages(gw) {
-  return manualPages(gw).map(({ name, text }) =>
-    page({ path: `commands/${name}`, section: 'commands', text }),
-  );
 }
 
 /** The rules of `gw check`: a page for each subject. */
@@ -143,10 +141,7 @@ function rulePages(rules) {
     const texts = own.map(ruleText).join('\n');
     const intro = `\`gw check --select GW${digit}\` applies only these rules. Where something is right as it is, a comment on its line or the one before says so: \`# gw-ignore GW${digit}01: the reason\`.`;
     const text = `# GW${digit}: ${subject}\n\n${intro}\n\n${texts}`;
-    return {
-      own,
-      ...page({ path: `rules/gw${digit}`, section: 'rules', nav: `GW${digit} ${subject}`, text }),
-    };
+    return { own, ...page({ path: `rules/gw${digit}`, nav: `GW${digit} ${subject}`, text }) };
   });
   const list = subjects.map(({ title, path, own }) => {
     const rows = own.map(
@@ -155,7 +150,7 @@ function rulePages(rules) {
     return `## ${title}\n\n| Rule | Name | Severity | Finds |\n| --- | --- | --- | --- |\n${rows.join('')}`;
   });
   const text = `# Rules of gw check\n\n${rules.length} rules. \`gw why GW301\` prints one; [the guide](../guide/tools.md#gw-check) tells how to run them.\n\n${list.join('\n')}`;
-  return [page({ path: 'rules/index', section: 'rules', nav: 'All rules', text }), ...subjects];
+  return [page({ path: 'rules/index', nav: 'All rules', text }), ...subjects];
 }
 
 function ruleRow({ slug, severity, on, summary }) {
@@ -174,13 +169,16 @@ function ruleText({ id, slug, severity, on, summary, why, fix, bad, good }) {
 }
 
 function exampleText(label, { in: where = 'server', text, files = {} }) {
-  const fenced = (code) => `\`\`\`nginx\n${code.trimEnd()}\n\`\`\`\n`;
   const beside = Object.entries(files).filter(([, file]) => typeof file === 'string');
   return [
     `**${label}**${where === 'main' ? '' : `, in \`${where}\``}:\n`,
-    fenced(text),
-    ...beside.flatMap(([name, code]) => [`**with** \`${name}\`:\n`, fenced(code)]),
+    fenced('nginx', text),
+    ...beside.flatMap(([name, code]) => [`**with** \`${name}\`:\n`, fenced('nginx', code)]),
   ];
+}
+
+function fenced(language, code) {
+  return `\`\`\`${language}\n${code.trimEnd()}\n\`\`\`\n`;
 }
 
 /** Text without markup, in which quoted words are code. */
@@ -193,50 +191,34 @@ function plain(text) {
 function examplePages(examples, read) {
   const items = examples.map(({ name, summary }) => `- [${name}](${name}.md): ${plain(summary)}\n`);
   const text = `# Examples\n\nConfigurations to start from; each of them is tested. \`gw example NAME > gateway.conf\` writes one.\n\n${items.join('')}`;
-  return [
-    page({ path: 'examples/index', section: 'examples', nav: 'All examples', text }),
-    ...examples.map(({ name, summary }) => {
-      const file = `conf/examples/${name}.conf`;
-      const body = `${plain(summary)}.\n\n\`gw example ${name} > gateway.conf\` writes this file.\n\n\`\`\`nginx\n${read(file)}\`\`\`\n`;
-      return page({
-        path: `examples/${name}`,
-        section: 'examples',
-        file,
-        nav: name,
-        text: `# ${name}.conf\n\n${body}`,
-      });
-    }),
-  ];
+  const pages = examples.map(({ name, summary }) => {
+    const file = `conf/examples/${name}.conf`;
+    const intro = `${plain(summary)}.\n\n\`gw example ${name} > gateway.conf\` writes this file.`;
+    const text = `# ${name}.conf\n\n${intro}\n\n${fenced('nginx', read(file))}`;
+    return page({ path: `examples/${name}`, file, nav: name, text });
+  });
+  return [page({ path: 'examples/index', nav: 'All examples', text }), ...pages];
 }
 
+/** Files of the installation as they are. */
 function filePages(source, read) {
-  const inside = (path) =>
-    readdirSync(join(source, path), { withFileTypes: true }).filter((entry) => entry.isFile());
-  const files = SHOWN.flatMap((path) =>
-    statSync(join(source, path)).isDirectory()
-      ? inside(path)
-          .map(({ name }) => `${path}/${name}`)
-          .sort()
-      : [path],
-  );
+  const entries = readdirSync(join(source, 'conf/deploy'), { withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .sort();
+  const files = [...names.map((name) => `conf/deploy/${name}`), ...SHOWN_FILES];
   const items = files.map((file) => `- [${file}](${basename(file)}.md)\n`);
   const text = `# Files\n\nFiles of the installation that other pages refer to.\n\n${items.join('')}`;
-  return [
-    page({ path: 'files/index', section: 'files', nav: 'All files', text }),
-    ...files.map((file) =>
-      page({
-        path: `files/${basename(file)}`,
-        section: 'files',
-        file,
-        nav: basename(file),
-        text: shown(file, read(file)),
-      }),
-    ),
-  ];
-}
-
-/** A file as it is. */
-function shown(file, text) {
-  const language = LANGUAGES[extname(file)] ?? 'sh';
-  return `# ${basename(file)}\n\n\`${file}\` of the installation.\n\n\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\n`;
+  const pages = files.map((file) => {
+    const name = basename(file);
+    const code = fenced(LANGUAGES[extname(file)] ?? 'sh', read(file));
+    return page({
+      path: `files/${name}`,
+      file,
+      nav: name,
+      text: `# ${name}\n\n\`${file}\` of the installation.\n\n${code}`,
+    });
+  });
+  return [page({ path: 'files/index', nav: 'All files', text }), ...pages];
 }

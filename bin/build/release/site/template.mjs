@@ -1,37 +1,30 @@
 /** The pages of the site as HTML. */
 import { dirname, posix } from 'node:path';
-import { escapeHtml } from './markdown.mjs';
+import { escapeHtml, excerpt } from './markdown.mjs';
+import { SECTIONS } from './pages.mjs';
 
 /** Nothing inline, nothing from elsewhere. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'";
-/** The parts of the sidebar, of which the one that is read shows its pages. */
-const PARTS = [
-  ['guide', 'Guide', 'guide/index'],
-  ['reference', 'Reference', 'reference/index'],
-  ['commands', 'Command line', 'commands/index'],
-  ['rules', 'Rules of gw check', 'rules/index'],
-  ['examples', 'Examples', 'examples/index'],
-  ['files', 'Files', 'files/index'],
-  ['project', 'Project', 'changelog'],
-];
+/** About as many as a search engine shows. */
+const DESCRIPTION_CHARS = 155;
 
-/** Returns the page of a document. `rendered` is all pages in the order of reading, `at` the index of this one. */
-export function pageText({ rendered, at, version }) {
-  const page = rendered[at];
-  const { path, title, text, html, headings } = page;
+/** Returns a page as HTML. `pages` are all in the order of reading, `index` is that of this one. */
+export function pageText({ pages, index, version }) {
+  const page = pages[index];
+  const { path, title, html, headings, intro } = page;
   const plainTitle = title.replaceAll('`', '');
   return documentText({
-    path,
+    root: path.includes('/') ? '../' : '',
     version,
     title: path === 'index' ? 'gw: a config-driven HTTP gateway' : `${plainTitle} · gw ${version}`,
-    description: descriptionOf(text) || `${plainTitle} in the documentation of gw.`,
+    description: excerpt(intro, DESCRIPTION_CHARS) || `${plainTitle} in the documentation of gw.`,
     markdown: `${posix.basename(path)}.md`,
-    sidebar: sidebar(rendered, page),
+    sidebar: sidebar(pages, page),
     body: `<main id="content" class="${page.section}" tabindex="-1">
 <article>
 ${path === 'index' ? withWays(html) : html}</article>
-${neighbours(rendered, at)}
+${neighbours(pages, index)}
 </main>
 ${contents(headings)}`,
   });
@@ -56,13 +49,13 @@ function withWays(html) {
 }
 
 /** Returns the page that searches. */
-export function searchText({ rendered, version }) {
+export function searchText({ pages, version }) {
   return documentText({
-    path: 'search',
+    root: '',
     version,
     title: `Search · gw ${version}`,
     description: 'Searches the documentation of gw.',
-    sidebar: sidebar(rendered, { path: 'search', section: 'guide' }),
+    sidebar: sidebar(pages, { path: 'search', section: 'guide' }),
     searches: true,
     body: `<main id="content" tabindex="-1">
 <h1>Search</h1>
@@ -76,7 +69,6 @@ ${searchForm('')}
 export function versionsText(versions) {
   const items = versions.map((each) => `<li><a href="${each}/index.html">${each}</a>\n`);
   return documentText({
-    path: 'latest/versions',
     root: 'latest/',
     version: versions[0],
     title: 'Versions · gw',
@@ -104,8 +96,8 @@ export function forwardText() {
 `;
 }
 
-function documentText({ path, version, title, description, markdown, body, ...rest }) {
-  const { sidebar = '', searches = false, root = '../'.repeat(path.split('/').length - 1) } = rest;
+function documentText({ root, version, title, description, markdown, body, ...rest }) {
+  const { sidebar = '', searches = false } = rest;
   return `<!doctype html>
 <html lang="en" data-root="${root}">
 <head>
@@ -150,16 +142,12 @@ function searchForm(root) {
 </form>`;
 }
 
+/** All sections; the one that is read shows its pages. */
 function sidebar(pages, current) {
-  const parts = PARTS.map(([section, label, index]) => {
-    const head = `<h2><a href="${relativeTo(current, index)}">${label}</a></h2>\n`;
-    return section === current.section
-      ? head +
-          topics(
-            pages.filter((page) => page.section === section),
-            current,
-          )
-      : head;
+  const parts = Object.entries(SECTIONS).map(([section, { name, first }]) => {
+    const head = `<h2><a href="${relativeTo(current, first)}">${name}</a></h2>\n`;
+    const own = section === current.section ? pages.filter((page) => page.section === section) : [];
+    return head + topics(own, current);
   });
   return `<nav id="menu" class="sidebar" aria-label="Documentation" popover>
 ${parts.join('')}</nav>
@@ -175,9 +163,9 @@ function topics(pages, current) {
 }
 
 function list(pages, current) {
-  const items = pages.map((page) => {
-    const mark = page.path === current.path ? ' aria-current="page"' : '';
-    return `<li><a href="${relativeTo(current, page.path)}"${mark}>${escapeHtml(page.nav)}</a>\n`;
+  const items = pages.map(({ path, nav }) => {
+    const mark = path === current.path ? ' aria-current="page"' : '';
+    return `<li><a href="${relativeTo(current, path)}"${mark}>${escapeHtml(nav)}</a>\n`;
   });
   return `<ul>\n${items.join('')}</ul>\n`;
 }
@@ -187,12 +175,12 @@ function relativeTo({ path }, target) {
 }
 
 /** The page before and the one after, within a section. */
-function neighbours(pages, at) {
-  const link = (page, label) =>
-    page?.section === pages[at].section
-      ? `<a rel="${label === 'Previous' ? 'prev' : 'next'}" href="${relativeTo(pages[at], page.path)}"><small>${label}</small> ${escapeHtml(page.nav)}</a>\n`
+function neighbours(pages, index) {
+  const link = (page, [rel, label]) =>
+    page?.section === pages[index].section
+      ? `<a rel="${rel}" href="${relativeTo(pages[index], page.path)}"><small>${label}</small> ${escapeHtml(page.nav)}</a>\n`
       : '';
-  const links = `${link(pages[at - 1], 'Previous')}${link(pages[at + 1], 'Next')}`;
+  const links = link(pages[index - 1], ['prev', 'Previous']) + link(pages[index + 1], ['next', 'Next']);
   return links === '' ? '' : `<nav class="neighbours" aria-label="Previous and next page">\n${links}</nav>`;
 }
 
@@ -207,15 +195,4 @@ function contents(headings) {
 <ul>
 ${items.join('')}</ul>
 </nav>`;
-}
-
-/** The first paragraph, without markup, of at most some 155 characters. */
-function descriptionOf(text) {
-  const paragraph = text.split(/\n\n+/).find((part) => /^[\w`*[\\]/.test(part)) ?? '';
-  const plain = paragraph
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/[`*\\]/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  return plain.length > 155 ? `${plain.slice(0, plain.lastIndexOf(' ', 154))} …` : plain;
 }

@@ -1,4 +1,4 @@
-/** What the index and the page that searches it must agree about: how texts are divided into words, and the form of the index. */
+/** What the index and the page that searches it must agree about, as how texts are divided into words. */
 
 /** A name such as `proxy_read_timeout` is a word, and so is each part of it. */
 function words(text) {
@@ -34,51 +34,3 @@ export const SEARCH = {
     weights: { prefix: 0.6, fuzzy: 0.2 },
   },
 };
-
-/** Returns the data of an index in half the size: lists instead of objects, and differences instead of numbers of documents. */
-export function pack({ index, storedFields, documentIds, ...rest }) {
-  const terms = index.map(([term, fields]) => [
-    term,
-    ...Object.entries(fields).map(([field, documents]) => {
-      let last = 0;
-      const numbers = Object.entries(documents).flatMap(([id, count]) => {
-        const step = Number(id) - last;
-        last = Number(id);
-        return count === 1 ? [step] : [step, -count];
-      });
-      return [Number(field), ...numbers];
-    }),
-  ]);
-  const stored = Object.keys(documentIds).map((id) =>
-    SEARCH.storeFields.map((name) => storedFields[id][name]),
-  );
-  return { ...rest, index: terms, storedFields: stored };
-}
-
-/** Returns what was packed. */
-export function unpack({ index, storedFields, ...rest }) {
-  const terms = index.map(([term, ...fields]) => [
-    term,
-    Object.fromEntries(fields.map(([field, ...numbers]) => [field, counts(numbers)])),
-  ]);
-  const documents = storedFields.map((values) =>
-    Object.fromEntries(SEARCH.storeFields.map((name, at) => [name, values[at]])),
-  );
-  return {
-    ...rest,
-    index: terms,
-    storedFields: { ...documents },
-    documentIds: { ...documents.map((_, id) => id) },
-  };
-}
-
-function counts(numbers) {
-  const documents = {};
-  let last = 0;
-  for (const [at, number] of numbers.entries()) {
-    if (number < 0) continue;
-    last += number;
-    documents[last] = numbers[at + 1] < 0 ? -numbers[at + 1] : 1;
-  }
-  return documents;
-}

@@ -1,6 +1,6 @@
 /** Search as one types: results below the field, or as the list of the page that searches. */
 import MiniSearch from 'minisearch';
-import { SEARCH, unpack } from './search-options.js';
+import { SEARCH } from './search-options.js';
 
 const base = document.documentElement.dataset.root;
 const field = document.querySelector('#q');
@@ -23,8 +23,8 @@ let index;
 let chosen = -1;
 
 globalThis.gwSearch = {
-  load(packed) {
-    index = MiniSearch.loadJS(unpack(packed), SEARCH);
+  load(made) {
+    index = MiniSearch.loadJS(made, SEARCH);
     if (isPage && field.value === '') field.value = new URLSearchParams(location.search).get('q') ?? '';
     show();
   },
