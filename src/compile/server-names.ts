@@ -95,7 +95,7 @@ interface NamedServer {
 export function servingByName(port: PortPlan, { plan, servers, context }: Servers): PortServing {
   const target = (index: number): Omit<NamedServer, 'slots'> => ({
     server: servers[index] as ServerHandler,
-    refusal: port.ssl ? compileTlsGate(plan.servers[index]?.tls) : undefined,
+    refusal: port.ssl ? compileGate(port, index, plan.servers[index]?.tls) : undefined,
   });
   const names = new ServerNames<NamedServer>({ ...target(port.defaultServer), slots: [] });
   for (const index of port.servers) {
@@ -134,6 +134,17 @@ const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
+
+/** Adds to the check of the handshake that no stream of HTTP/2 reaches a server that does not speak it (nginx). */
+function compileGate(
+  { http2 }: Pick<PortPlan, 'http2'>,
+  index: number,
+  plan: TlsPlan | undefined,
+): (x: Exchange) => number {
+  const gate = compileTlsGate(plan);
+  if (!http2 || http2.servers.includes(index)) return gate;
+  return (x) => (x.request.httpVersion === '2.0' ? 421 : gate(x));
+}
 
 /**
  * Compiles the check of a request against the handshake and certificate of its connection: it returns the status that

@@ -66,6 +66,20 @@ for (const { it, more, listen, a, b } of HANDSHAKES) {
   });
 }
 
+test.runIf(HAS_OPENSSL)(
+  'a stream for a server of the port that does not speak HTTP/2 is a 421',
+  async (t) => {
+    const port = await freePort();
+    const http = TLS.replaceAll('DIR', certificates?.dir ?? '').replaceAll('PORT', String(port));
+    await startGateway(t, http.replace('MORE', 'http2 on;').replace('LISTEN', ''), { port });
+    const session = openHttp2(port, { servername: 'a.example', rejectUnauthorized: false });
+    const hosts = ['a.example', 'b.example', 'c.example'];
+    const responses = await Promise.all(hosts.map((host) => callOn(session, '/', { headers: { host } })));
+    expect(responses.map(({ status }) => status)).toEqual([200, 421, 200]);
+    session.destroy();
+  },
+);
+
 test('engine=uws keeps a plain port to HTTP/1', async (t) => {
   const port = await freePort();
   await startGateway(
