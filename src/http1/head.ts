@@ -68,6 +68,8 @@ const REQUEST_LINE = /^(\S+) +(\S+)(?: +HTTP\/([1-9])\.(\d{1,2}) *)?$/;
 const METHOD = /^[A-Z_-]+$/;
 /** Absolute form (RFC 9112, 3.2.2). As in nginx, any scheme is accepted. */
 const ABSOLUTE = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]+)(.*)$/;
+/** The start of a target that a request of any version may have. */
+const TARGET_START = /^(?:\/|[A-Za-z][A-Za-z0-9+.-]*:\/\/)/;
 const STATUS_LINE = /^HTTP\/(\d+)\.(\d+) +(\d{3})(?: (.*))?$/;
 const OK: StatusLine = { status: 200, reason: 'OK', isHttp11: true };
 
@@ -94,12 +96,12 @@ const AUTHORITY = /^(?:[\w.~-]+|\[[\da-f:.]+\]):\d{1,5}$/i;
 
 /**
  * Reads a request line, or returns the status that refuses it. As in nginx, blanks may repeat, a line without a version
- * is HTTP/0.9, and `*` is not a valid target. CONNECT is refused: 405 with the target that it must have, otherwise 400.
+ * is HTTP/0.9, and `*` is not a valid target, not even in the preface of HTTP/2. CONNECT is refused: 405 with the target that it must have, otherwise 400.
  */
 export function readRequestLine(line: string): RequestLine | number {
   const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];
   if (!METHOD.test(method)) return 400;
-  if (major !== undefined && major !== '1') return 505;
+  if (major !== undefined && major !== '1') return TARGET_START.test(target) ? 505 : 400;
   if (major === undefined && method !== 'GET') return 400;
   const version = major === undefined ? '0.9' : minor === '0' ? '1.0' : '1.1';
   if (method === 'CONNECT') return AUTHORITY.test(target) ? 405 : 400;
