@@ -14,6 +14,7 @@ import {
   type RawHttp2,
   resetFrame,
 } from '../../harness/http2-frames.ts';
+import { words } from '../../harness/http2-upstream.ts';
 import { freePort } from '../../harness/ports.ts';
 import { startPeer } from '../../harness/peer.ts';
 
@@ -239,6 +240,37 @@ test('a client that breaks the protocol is disconnected, and its request ends', 
   expect(gw.read('access.log').match(/"GET \/ HTTP\/2\.0" 499/g)?.length).toBeGreaterThanOrEqual(
     BROKEN.length - 1,
   );
+});
+
+const SELF = Buffer.concat([words(1), Buffer.from([16])]);
+const PRIORITY = 0x20;
+
+/** Errors that Node.js reports, with the codes that RFC 9113 gives them. */
+const ERRORS: readonly { it: string; sent: Buffer; code: number }[] = [
+  { it: 'a GOAWAY of a stream', sent: frame(FRAME.goaway, { stream: 1, payload: words(0, 0) }), code: 1 },
+  { it: 'a request on an even stream', sent: getFrame(2, '/'), code: 1 },
+  {
+    it: 'a stream that depends on itself',
+    sent: frame(FRAME.headers, {
+      stream: 1,
+      flags: END_STREAM | END_HEADERS | PRIORITY,
+      payload: Buffer.concat([SELF, getFrame(1, '/').subarray(9)]),
+    }),
+    code: 1,
+  },
+  { it: 'a window update of nothing', sent: frame(FRAME.windowUpdate, { payload: words(0) }), code: 1 },
+  { it: 'too large a window', sent: frame(FRAME.windowUpdate, { payload: words(2 ** 31 - 1) }), code: 3 },
+];
+
+test('a client that breaks the protocol is told how', async (t) => {
+  const gw = await load(t, 'http2 on; server { location / { return 200 fine; } }');
+  for (const { it, sent, code } of ERRORS) {
+    const client = await openFrames(gw.port);
+    client.send(sent);
+    await expect.poll(() => client.isClosed).toBe(true);
+    const goaway = client.frames.find(({ type }) => type === FRAME.goaway);
+    expect([it, goaway?.stream, goaway?.payload.readUInt32BE(4)]).toEqual([it, 0, code]);
+  }
 });
 
 test('a connection on which nothing moves stays while its client responds to pings', async (t) => {

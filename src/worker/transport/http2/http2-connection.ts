@@ -12,7 +12,28 @@ import { type OpenedConnection, SocketConnection } from '../node/socket-connecti
 import { type StreamConnection, StreamWire } from './stream-wire.ts';
 import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
+const {
+  NGHTTP2_COMPRESSION_ERROR,
+  NGHTTP2_ENHANCE_YOUR_CALM,
+  NGHTTP2_FLAG_END_STREAM,
+  NGHTTP2_FLOW_CONTROL_ERROR,
+  NGHTTP2_FRAME_SIZE_ERROR,
+  NGHTTP2_INTERNAL_ERROR,
+  NGHTTP2_PROTOCOL_ERROR,
+  NGHTTP2_STREAM_CLOSED,
+} = constants;
+
+/** The codes of HTTP/2 for the errors of nghttp2 (nghttp2.h, `nghttp2_error`). */
+const CODES: ReadonlyMap<unknown, number> = new Map([
+  [-505, NGHTTP2_PROTOCOL_ERROR],
+  [-510, NGHTTP2_STREAM_CLOSED],
+  [-522, NGHTTP2_FRAME_SIZE_ERROR],
+  [-523, NGHTTP2_COMPRESSION_ERROR],
+  [-524, NGHTTP2_FLOW_CONTROL_ERROR],
+  [-531, NGHTTP2_PROTOCOL_ERROR],
+  [-532, NGHTTP2_PROTOCOL_ERROR],
+  [-904, NGHTTP2_ENHANCE_YOUR_CALM],
+]);
 
 /** The bytes that a client sends first on an HTTP/2 connection (RFC 9113, 3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
@@ -54,6 +75,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
         guarded(this, (stream: ServerHttp2Stream, ...[, flags, fields]: [object, number, string[]]) =>
           this.#begin(stream, { flags, fields }),
         ),
+    tellErrors(this.#session);
       )
       .on(
         'error',
@@ -226,6 +248,13 @@ function payloadOf({ requestLength, x }: StreamWire): number {
  */
 class ResetLimit {
   readonly #most: number;
+/** Node.js would tell the client of INTERNAL_ERROR, whatever the error is. */
+function tellErrors(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  session.destroy = (error?: Error & { readonly errno?: unknown }, code = CODES.get(error?.errno)) =>
+    destroy(error, code);
+}
+
   #left: number;
   #lastMs = Date.now();
 
