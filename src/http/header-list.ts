@@ -67,6 +67,12 @@ export const SINGLE_FIELDS: ReadonlySet<string> = new Set(
   ),
 );
 
+/**
+ * The bytes of a head that Node.js sends over HTTP/2; its own limit would be 64 KB. nginx has none. Memory is taken for
+ * heads that are sent, whatever the limit.
+ */
+export const MOST_SENT_HEAD_BYTES = 16_777_216;
+
 /** Fields about a connection of HTTP/1: in HTTP/2 they make a message malformed (RFC 9113, 8.2.2). */
 export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'connection',

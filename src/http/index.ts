@@ -105,4 +105,10 @@ export {
   writeRefusal,
 } from './cross-site.ts';
 export { forwardedAddress } from './forwarded-address.ts';
-export { byteText, CONNECTION_FIELDS, headerVariableOf, SINGLE_FIELDS } from './header-list.ts';
+export {
+  byteText,
+  CONNECTION_FIELDS,
+  headerVariableOf,
+  MOST_SENT_HEAD_BYTES,
+  SINGLE_FIELDS,
+} from './header-list.ts';

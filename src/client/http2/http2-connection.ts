@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { SINGLE_FIELDS } from '../../http/index.ts';
+import { MOST_SENT_HEAD_BYTES, SINGLE_FIELDS } from '../../http/index.ts';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
 import { SilenceTimer } from '../socket-input.ts';
@@ -84,6 +84,7 @@ export class Http2Connection implements StreamOwner {
     const session = connect('http://localhost', {
       createConnection: () => socket,
       maxSessionMemory: SESSION_MEGABYTES,
+      maxSendHeaderBlockLength: MOST_SENT_HEAD_BYTES,
       maxHeaderListPairs: MOST_FIELDS,
       settings: {
         enablePush: false,

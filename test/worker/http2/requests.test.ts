@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
 import { callHttp2, callOn, openHttp2, responseOn } from '../../harness/http2-client.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  fieldBlock,
+  frame,
+  getFrame,
+  openFrames,
+} from '../../harness/http2-frames.ts';
+import { startHttp2 } from '../../harness/http2-upstream.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
 const CONF = `log_format completed "$status $request_completion"; http2 on; client_max_body_size 1m; large_client_header_buffers 2 1k;
@@ -197,6 +207,63 @@ for (const { it, path, host } of [
   test(`a request over HTTP/2 with ${it} is malformed: its stream is reset`, async (t) => {
     const { port } = await start(t);
     await expect(callHttp2(port, path, { headers: { host } })).rejects.toThrow('PROTOCOL_ERROR');
+for (const [headers, status] of [
+  [3, 200],
+  [4, 400],
+] as const) {
+  test(`max_headers 3 counts ${headers} headers, and not :authority`, async (t) => {
+    const { port } = await load(t, 'http2 on; max_headers 3; server { location / { return 200 x; } }');
+    const fields = Object.fromEntries(Array.from({ length: headers }, (_, n) => [`x-${n}`, 'v']));
+    expect((await callHttp2(port, '/', { headers: fields })).status).toBe(status);
+  });
+}
+
+const LARGE = 'v'.repeat(31_000);
+
+test('a head of one large frame is read', async (t) => {
+  const { port } = await load(
+    t,
+    'http2 on; large_client_header_buffers 4 32k; server { location / { return 200 $http_x_large; } }',
+  );
+  const client = await openFrames(port);
+  // The size counts for a client that has acknowledged it.
+  await expect.poll(() => client.frames.length).toBeGreaterThan(0);
+  const payload = Buffer.concat([getFrame(1, '/').subarray(9), fieldBlock([['x-large', LARGE]])]);
+  client.send(
+    frame(FRAME.settings, { flags: 1 }),
+    frame(FRAME.headers, { flags: END_STREAM + END_HEADERS, stream: 1, payload }),
+  );
+  const received = (): number =>
+    client.frames.reduce((sum, { type, payload }) => sum + (type === FRAME.data ? payload.length : 0), 0);
+  await expect.poll(received).toBe(LARGE.length);
+  client.destroy();
+});
+
+test('heads beyond 64 KB are sent, to clients and to upstreams', async (t) => {
+  const fields = Array.from({ length: 3 }, (_, n) => `X-${n} $http_x_large;`);
+  const upstream = await startHttp2(
+    t,
+    (stream, headers) => {
+      const lengths = fields.map((_, n) => String(headers[`x-${n}`]).length);
+      stream.respond({ ':status': 200, 'x-lengths': lengths.join(' ') });
+      stream.end();
+    },
+    { settings: { maxHeaderListSize: 1_000_000 } },
+  );
+  const { port } = await load(
+    t,
+    `http2 on; large_client_header_buffers 4 32k; server { location / {
+       ${fields.map((field) => `proxy_set_header ${field} add_header ${field}`).join(' ')}
+       proxy_http_version 2; proxy_pass http://127.0.0.1:${upstream.port}; } }`,
+  );
+  const { status, headers } = await callHttp2(port, '/', { headers: { 'x-large': LARGE } });
+  expect([status, headers.get('x-lengths'), headers.get('x-2')?.length]).toEqual([
+    200,
+    '31000 31000 31000',
+    31_000,
+  ]);
+});
+
   });
 }
 

@@ -5,6 +5,7 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
+import { MOST_SENT_HEAD_BYTES } from '../../../http/index.ts';
 import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
@@ -41,6 +42,11 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const CONNECTION_WINDOW_BYTES = 1_048_576;
 /** Megabytes that Node.js may hold for a connection: at most 64 KB per stream wait for its client. */
 const SESSION_MEGABYTES = 32;
+/** Sizes of frames that a server may admit (RFC 9113, 6.5.2). */
+const LEAST_FRAME_BYTES = 16_384;
+const MOST_FRAME_BYTES = 16_777_215;
+/** Fields such as `:path`, which are no headers. */
+const PSEUDO_FIELDS = 5;
 
 /** The time for a disconnected client to read the reason. */
 const GOAWAY_MS = 1_000;
@@ -69,13 +75,13 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const { headLimits } = open.current.port;
     this.#resets = new ResetLimit(rules.maxStreams);
     this.#session = performServerHandshake(socket, sessionOptions(rules, headLimits));
+    tellErrors(this.#session);
     this.#session
       .on(
         'stream',
         guarded(this, (stream: ServerHttp2Stream, ...[, flags, fields]: [object, number, string[]]) =>
           this.#begin(stream, { flags, fields }),
         ),
-    tellErrors(this.#session);
       )
       .on(
         'error',
@@ -225,17 +231,28 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 }
 
 function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
+  const listBytes = 2 * head.bytes;
   return {
     maxSessionMemory: SESSION_MEGABYTES,
+    maxSendHeaderBlockLength: MOST_SENT_HEAD_BYTES,
     // Requests with more fields are reset; those with fewer get a response that names the fault.
-    maxHeaderListPairs: 2 * head.maxHeaders,
+    maxHeaderListPairs: 2 * head.maxHeaders + PSEUDO_FIELDS,
     settings: {
       enableConnectProtocol: true,
       initialWindowSize: rules.windowBytes,
       maxConcurrentStreams: rules.maxStreams,
-      maxHeaderListSize: 2 * head.bytes,
+      maxHeaderListSize: listBytes,
+      // Some clients send each head as one frame. More is not admitted: nghttp2 keeps a whole GOAWAY in memory.
+      maxFrameSize: Math.min(Math.max(listBytes, LEAST_FRAME_BYTES), MOST_FRAME_BYTES),
     },
   };
+}
+
+/** Node.js would tell the client of INTERNAL_ERROR, whatever the error is. */
+function tellErrors(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  session.destroy = (error?: Error & { readonly errno?: unknown }, code = CODES.get(error?.errno)) =>
+    destroy(error, code);
 }
 
 function payloadOf({ requestLength, x }: StreamWire): number {
@@ -248,13 +265,6 @@ function payloadOf({ requestLength, x }: StreamWire): number {
  */
 class ResetLimit {
   readonly #most: number;
-/** Node.js would tell the client of INTERNAL_ERROR, whatever the error is. */
-function tellErrors(session: ServerHttp2Session): void {
-  const destroy = session.destroy.bind(session);
-  session.destroy = (error?: Error & { readonly errno?: unknown }, code = CODES.get(error?.errno)) =>
-    destroy(error, code);
-}
-
   #left: number;
   #lastMs = Date.now();
 
