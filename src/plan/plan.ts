@@ -91,6 +91,9 @@ export interface HeadLimits {
  * server apply, or those of the server that the handshake names (nginx).
  */
 export interface HeadRules extends HeadLimits {
+  /** Most bytes of one field of HTTP/2, and of all of them: such a head has no first buffer (nginx). */
+  readonly fieldBytes: number;
+  readonly fieldsBytes: number;
   readonly timeoutMs: number;
   /** True: headers with an underscore in their name are accepted. */
   readonly underscores: boolean;

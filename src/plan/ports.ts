@@ -177,6 +177,8 @@ function headRules(core: CoreConfig, firstBufferBytes: number): HeadRules {
   return {
     lineBytes: Math.max(sizeBytes, firstBufferBytes),
     bytes: number * sizeBytes + firstBufferBytes,
+    fieldBytes: sizeBytes,
+    fieldsBytes: number * sizeBytes,
     maxHeaders: core.maxHeaders,
     timeoutMs: core.headerTimeoutMs,
     underscores: core.underscoresInHeaders,

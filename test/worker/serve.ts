@@ -19,6 +19,8 @@ export const lines: string[] = [];
 export const HEAD: PortHandler['head'] = {
   lineBytes: 4096,
   bytes: 4096,
+  fieldBytes: 4096,
+  fieldsBytes: 4096,
   timeoutMs: 1_000,
   underscores: false,
   ignoresInvalid: true,

@@ -178,6 +178,12 @@ export class HeadScan {
     else this.headers.push(name, value);
   };
 
+  /** Reads a header that stands for what HTTP/2 sends in another form: `max_headers` does not count it. */
+  visitUncounted(name: string, value: string): void {
+    this.visit(name, value);
+    this.#count--;
+  }
+
   #takeSingle(name: string): void {
     const bit = SINGLE.get(name) ?? 0;
     if ((this.#singles & bit) !== 0) this.#repeated = name;

@@ -4,6 +4,8 @@ import type { ResponseRules } from '../../../src/http/index.ts';
 const HEAD: PortHandler['head'] = {
   lineBytes: 8192,
   bytes: 32_768,
+  fieldBytes: 8192,
+  fieldsBytes: 32_768,
   timeoutMs: 1000,
   underscores: false,
   ignoresInvalid: true,

@@ -41,6 +41,9 @@ export class StreamHeadReader {
   #pathRules: PortHandler['head'];
   #cookie = '';
   #expect = '';
+  /** Bytes of the names and values of all fields. */
+  #fieldsBytes = 0;
+  #isTooLarge = false;
 
   constructor(port: PortHandler) {
     this.#port = port;
@@ -56,6 +59,8 @@ export class StreamHeadReader {
     this.#scan.start(headRulesOf(this.#port, serverName));
     this.#pathRules = this.#scan.rules;
     this.#cookie = this.#expect = '';
+    this.#fieldsBytes = 0;
+    this.#isTooLarge = false;
     const pseudo: Pseudo = { method: '', path: '', authority: undefined, protocol: undefined };
     for (let at = 0; at < fields.length; at += 2)
       this.#take(fields[at] as string, fields[at + 1] as string, pseudo);
@@ -64,6 +69,10 @@ export class StreamHeadReader {
   }
 
   #take(name: string, raw: string, pseudo: Pseudo): void {
+    const sizeBytes = name.length + raw.length;
+    this.#fieldsBytes += sizeBytes;
+    const { fieldBytes, fieldsBytes } = this.#scan.rules;
+    if (sizeBytes > fieldBytes || this.#fieldsBytes > fieldsBytes) this.#isTooLarge = true;
     const value = EIGHT_BIT.test(raw) ? Buffer.from(raw, 'latin1').toString() : raw;
     if (name === ':method') pseudo.method = value;
     else if (name === ':path') {
@@ -87,11 +96,11 @@ export class StreamHeadReader {
     const scan = this.#scan;
     if (this.#cookie !== '') scan.visit('cookie', this.#cookie);
     // A second `Host` with another name is refused as a duplicate (RFC 9113, 8.3.1).
-    if (authority !== undefined && authority !== scan.host) scan.visit('host', authority);
+    if (authority !== undefined && authority !== scan.host) scan.visitUncounted('host', authority);
     if (protocol === undefined) return;
-    scan.visit('connection', 'upgrade');
-    scan.visit('upgrade', protocol);
-    scan.visit('sec-websocket-key', randomBytes(16).toString('base64'));
+    scan.visitUncounted('connection', 'upgrade');
+    scan.visitUncounted('upgrade', protocol);
+    scan.visitUncounted('sec-websocket-key', randomBytes(16).toString('base64'));
   }
 
   #head({ method: sent, path: pathAndQuery, protocol }: Pseudo, isWhole: boolean): StreamHead {
@@ -135,6 +144,7 @@ export class StreamHeadReader {
     if (refused !== 0) return refused;
     if (head.pathAndQuery.length > this.#pathRules.lineBytes)
       return scan.refuse(414, `client sent too long URI ${IN_LINE}`);
+    if (this.#isTooLarge) return scan.refuse(494, `client sent too large header ${IN_HEADERS}`);
     if (head.uri === undefined || !isValidQuery(head.args))
       return scan.refuse(400, `client sent invalid request ${IN_LINE}`);
     if (head.host === undefined) return scan.refuse(400, `client sent invalid host header ${IN_HEADERS}`);
