@@ -10,7 +10,7 @@ import {
   type Settings,
 } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { FRAME, frame } from './http2-frames.ts';
+import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from './http2-frames.ts';
 import type { Owner } from './owner.ts';
 
 /** A real HTTP/2 server, by Node's own implementation. */
@@ -142,3 +142,39 @@ function takeFrame(bytes: Buffer): Frame | undefined {
     payload,
   };
 }
+
+/** A field block of one field. */
+export const field = (name: string, value: string): Buffer => fieldBlock([[name, value]]);
+/** A `:status` of 200. */
+export const OK_STATUS = field(':status', '200');
+
+/** Reacts to a frame; `connection` 0 is the first one. */
+export type React = (socket: Socket, received: Frame, connection: number) => void;
+
+/** Reacts to the heads of requests. */
+export const toRequests =
+  (...bytes: ((id: number) => Uint8Array)[]): React =>
+  (socket, { type, id }) => {
+    if (type !== FRAME.headers) return;
+    for (const make of bytes) socket.write(make(id));
+  };
+
+/** The head of a response on a stream, for `toRequests`, as are the frames below. */
+export const head =
+  (...fields: Uint8Array[]) =>
+  (id: number) =>
+    frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: Buffer.concat([OK_STATUS, ...fields]) });
+/** A piece of a body. */
+export const part =
+  (text: string, flags = 0) =>
+  (id: number) =>
+    frame(FRAME.data, { flags, stream: id, payload: Buffer.from(text) });
+/** The end of a stream with an error. */
+export const reset = (code: number) => (id: number) =>
+  frame(FRAME.reset, { stream: id, payload: words(code) });
+/** Trailers, which end a stream. */
+export const trailersOf = (fields: readonly Uint8Array[]) => (id: number) =>
+  frame(FRAME.headers, { flags: END_HEADERS + END_STREAM, stream: id, payload: Buffer.concat(fields) });
+/** The end of a connection after its stream `lastId`. */
+export const goaway = (lastId: number, code: number) => () =>
+  frame(FRAME.goaway, { payload: words(lastId, code) });

@@ -12,6 +12,7 @@ import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
 import { SilenceTimer } from '../socket-input.ts';
 import { RequestStream, type StreamOwner } from './request-stream.ts';
 import { connectionFault, errorName } from './stream-head.ts';
+import { UnreadableBytes } from './unreadable-bytes.ts';
 
 /** Most streams of one connection, whatever its peer allows: they share its congestion window and its losses. */
 const MOST_STREAMS = 250;
@@ -26,6 +27,9 @@ const MOST_FIELDS = 1_000;
 const SESSION_MEGABYTES = 1_000;
 /** Longest time to close a connection: a peer that does not read would keep it open forever. */
 const CLOSE_MS = 1_000;
+
+const unreadable = (stage: Stage): UpstreamFault =>
+  new UpstreamFault('error', `upstream violated HTTP/2: it sent an unreadable frame while ${stage}`);
 
 /** Returns fields in Node's form. Of fields that may occur only once the first is sent: two parsers could differ. */
 function outgoing(fields: readonly string[]): OutgoingHttpHeaders {
@@ -65,6 +69,7 @@ export class Http2Connection implements StreamOwner {
   readonly #streams = new Set<RequestStream>();
   readonly #openedMs = performance.now();
   readonly #idle = new SilenceTimer(() => this.#expire());
+  readonly #unreadable: UnreadableBytes;
   #requests = 0;
   #mostStreams = 0;
   #isRetired = false;
@@ -98,6 +103,7 @@ export class Http2Connection implements StreamOwner {
     session.on('goaway', (code: number, lastId: number) => this.#retire(code, lastId));
     session.on('error', (error: Error) => this.#break(error));
     session.on('close', () => this.#end());
+    this.#unreadable = new UnreadableBytes(session, socket);
   }
 
   /** The number of streams that the peer allows. */
@@ -142,6 +148,15 @@ export class Http2Connection implements StreamOwner {
 
   suspect(): void {
     this.#isRetired = true;
+  }
+
+  /** Called regularly. */
+  look(): void {
+    if (this.#session.destroyed || this.#session.connecting) return;
+    this.#unreadable.look(() => {
+      this.broken ??= unreadable;
+      this.close();
+    });
   }
 
   /** Closes the connection if it is not used for this long, or if the peer has not sent its settings by then. */

@@ -3,6 +3,7 @@ import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import type { Carrier, CarrierCallbacks, Carriers } from '../carrier.ts';
 import type { Connector, Destination } from '../connector.ts';
 import { UpstreamFault } from '../fault.ts';
+import { ConnectionWatch } from './connection-watch.ts';
 import { type ConnectionKeeper, Http2Connection } from './http2-connection.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
@@ -48,6 +49,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
   /** Connections without a request, in the order in which they became idle. */
   readonly #idle = new Set<Http2Connection>();
   readonly #openings = new Set<Opening>();
+  readonly #watch = new ConnectionWatch();
   #closed = false;
 
   constructor(connector: Connector, keepalive: KeepaliveConfig) {
@@ -123,6 +125,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     const connection = new Http2Connection(socket, opening, this);
     opening.connection = connection;
     opening.cancel = () => connection.close();
+    this.#watch.add(connection);
     connection.waitIdle(Math.max(endsMs - performance.now(), 1));
   }
 
@@ -170,6 +173,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
 
   gone(connection: Http2Connection, fault: UpstreamFault): void {
     this.#idle.delete(connection);
+    this.#watch.delete(connection);
     const key = keyOf(connection.peer.address, connection.name);
     const others = this.#ready.get(key)?.filter((other) => other !== connection) ?? [];
     if (others.length > 0) this.#ready.set(key, others);
