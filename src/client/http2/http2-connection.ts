@@ -50,6 +50,8 @@ export interface ConnectionKeeper {
   readonly keepalive: KeepaliveConfig;
   /** The peer's settings have arrived: requests may begin. */
   ready(connection: Http2Connection): void;
+  /** The peer has not sent its settings in time. A request has gone out nevertheless, and goes on. */
+  late(connection: Http2Connection): void;
   /** No stream is left. */
   idle(connection: Http2Connection): void;
   /** The connection has ended. Before it was ready, the fault tells why. */
@@ -73,7 +75,7 @@ export class Http2Connection implements StreamOwner {
   #requests = 0;
   #mostStreams = 0;
   #isRetired = false;
-  #hasSettings = false;
+  hasSettings = false;
 
   constructor(
     socket: Socket,
@@ -125,6 +127,7 @@ export class Http2Connection implements StreamOwner {
     const { requests, timeMs } = this.#keeper.keepalive;
     const { closed, destroyed } = this.#session;
     if (this.#isRetired || this.broken || closed || destroyed) return true;
+    if (this.hasSettings && this.#mostStreams === 0) return true;
     return this.#requests >= requests || performance.now() - this.#openedMs >= timeMs;
   }
 
@@ -173,14 +176,15 @@ export class Http2Connection implements StreamOwner {
   }
 
   #expire(): void {
-    if (!this.#hasSettings) this.broken ??= timedOut;
+    if (!this.hasSettings && !this.isIdle) return this.#keeper.late(this);
+    if (!this.hasSettings) this.broken ??= timedOut;
     this.close();
   }
 
   #allow(mostStreams: number): void {
     this.#mostStreams = Math.min(mostStreams, MOST_STREAMS);
-    if (this.#hasSettings) return;
-    this.#hasSettings = true;
+    if (this.hasSettings) return;
+    this.hasSettings = true;
     this.#idle.rest();
     this.#keeper.ready(this);
   }

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import type { Carrier, CarrierCallbacks, Carriers } from '../carrier.ts';
 import type { Connector, Destination } from '../connector.ts';
-import { UpstreamFault } from '../fault.ts';
+import { timedOut, UpstreamFault } from '../fault.ts';
 import { ConnectionWatch } from './connection-watch.ts';
 import { type ConnectionKeeper, Http2Connection } from './http2-connection.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
-/** Most requests that wait for one connection until its peer has announced how many it accepts. */
+/** Most requests that wait for one connection until its peer has announced how many it accepts; one goes out at once. */
 const MOST_WAITING = 100;
 
 /** The destination of a connection that is being opened. */
@@ -85,8 +85,8 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
   #leave(waiter: Waiter): void {
     const { opening } = waiter;
     opening.waiting.delete(waiter);
-    if (opening.waiting.size > 0 || !this.#openings.delete(opening)) return;
-    opening.cancel();
+    if (opening.waiting.size > 0 || opening.connection?.isIdle === false) return;
+    if (this.#openings.delete(opening)) opening.cancel();
   }
 
   /** Returns an opening with room for another request. */
@@ -120,13 +120,25 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     return opening;
   }
 
-  /** The peer has to send its settings within the rest of the time for connecting. */
+  /**
+   * Sends the first request at once (RFC 9113, 3.4): some servers send their settings only when they have one. The others
+   * wait until the peer has said how many it accepts, for the rest of the time for connecting.
+   */
   #greet(opening: Opening, socket: Socket, endsMs: number): void {
     const connection = new Http2Connection(socket, opening, this);
+    const [first] = opening.waiting;
     opening.connection = connection;
     opening.cancel = () => connection.close();
     this.#watch.add(connection);
+    if (first) {
+      opening.waiting.delete(first);
+      first.dialled.opened(connection.stream());
+    }
     connection.waitIdle(Math.max(endsMs - performance.now(), 1));
+  }
+
+  #openingWith(connection: Http2Connection): Opening | undefined {
+    return [...this.#openings].find((one) => one.connection === connection);
   }
 
   #refuse(opening: Opening, fault: UpstreamFault): void {
@@ -135,18 +147,21 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
   }
 
   ready(connection: Http2Connection): void {
-    const opening = [...this.#openings].find((one) => one.connection === connection);
-    if (!opening) return connection.close();
+    const opening = this.#openingWith(connection);
     if (connection.mostStreams === 0) {
-      this.#refuse(
-        opening,
-        new UpstreamFault('error', 'upstream allows no streams while connecting to upstream'),
-      );
-      return connection.close();
+      const message = 'upstream allows no streams while connecting to upstream';
+      if (opening) this.#refuse(opening, new UpstreamFault('error', message));
+      // A request that went out before may be served nevertheless.
+      return connection.isIdle ? connection.close() : undefined;
     }
-    this.#openings.delete(opening);
     const key = keyOf(connection.peer.address, connection.name);
     this.#ready.set(key, [...(this.#ready.get(key) ?? []), connection]);
+    if (opening) this.#assign(opening, connection);
+    if (connection.isIdle) this.idle(connection);
+  }
+
+  #assign(opening: Opening, connection: Http2Connection): void {
+    this.#openings.delete(opening);
     for (const waiter of opening.waiting) {
       // The first request is served even if the connection is older than `keepalive_time` by now.
       if (connection.isIdle || connection.hasRoom) waiter.dialled.opened(this.#streamOf(connection));
@@ -160,7 +175,19 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     opening.waiting.add(waiter);
   }
 
+  late(connection: Http2Connection): void {
+    const opening = this.#openingWith(connection);
+    if (opening) this.#refuse(opening, timedOut('connecting to upstream'));
+  }
+
   idle(connection: Http2Connection): void {
+    const opening = this.#openingWith(connection);
+    // The first request was given up before the peer has sent its settings.
+    if (opening && opening.waiting.size > 0) return;
+    if (opening || !connection.hasSettings) {
+      if (opening) this.#openings.delete(opening);
+      return connection.close();
+    }
     if (this.#closed || this.#most === 0 || connection.isWorn) return connection.close();
     this.#idle.add(connection);
     connection.waitIdle(this.keepalive.timeoutMs);
@@ -178,7 +205,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
     const others = this.#ready.get(key)?.filter((other) => other !== connection) ?? [];
     if (others.length > 0) this.#ready.set(key, others);
     else this.#ready.delete(key);
-    const opening = [...this.#openings].find((one) => one.connection === connection);
+    const opening = this.#openingWith(connection);
     if (opening) this.#refuse(opening, fault);
   }
 

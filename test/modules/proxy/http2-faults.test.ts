@@ -2,132 +2,150 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, oneGateway, type Owner, startGateway } from '../../harness/gateway.ts';
-import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
-import { type Frame, type RawPeer, startHttp2, startRawHttp2, words } from '../../harness/http2-upstream.ts';
+import { END_HEADERS, END_STREAM, FRAME, frame } from '../../harness/http2-frames.ts';
+import {
+  type Frame,
+  field,
+  goaway,
+  head,
+  OK_STATUS,
+  part,
+  type RawPeer,
+  type React,
+  reset,
+  startHttp2,
+  startRawHttp2,
+  toRequests,
+  trailersOf,
+  words,
+} from '../../harness/http2-upstream.ts';
 import { connectRaw, exchangeRaw } from '../../harness/raw.ts';
 
 const load = oneGateway();
 
 /** A gateway in front of peers that are asked in turn. */
-function passing(t: Owner, ports: readonly number[], location = 'proxy_read_timeout 1s;'): Promise<Gateway> {
+function passing(
+  t: Owner,
+  ports: readonly number[],
+  location = 'proxy_connect_timeout 1s; proxy_read_timeout 1s;',
+): Promise<Gateway> {
   const servers = ports.map((port) => `server 127.0.0.1:${port};`).join(' ');
   return load(
     t,
     `upstream h2 { ${servers} }
-     server { location / { proxy_http_version 2; proxy_connect_timeout 1s;
+     server { location / { proxy_http_version 2;
        ${location} proxy_pass http://h2; }
        location = /own { return 200 own; } }`,
   );
 }
 
-const field = (name: string, value: string): Buffer => fieldBlock([[name, value]]);
-const OK_STATUS = field(':status', '200');
-
-type React = (socket: Socket, received: Frame, connection: number) => void;
-
-/** Reacts to the heads of requests. */
-const toRequests =
-  (...bytes: ((id: number) => Uint8Array)[]): React =>
-  (socket, { type, id }) => {
-    if (type !== FRAME.headers) return;
-    for (const make of bytes) socket.write(make(id));
-  };
-
-const head =
-  (...fields: Uint8Array[]) =>
-  (id: number) =>
-    frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: Buffer.concat([OK_STATUS, ...fields]) });
-const part =
-  (text: string, flags = 0) =>
-  (id: number) =>
-    frame(FRAME.data, { flags, stream: id, payload: Buffer.from(text) });
-const reset = (code: number) => (id: number) => frame(FRAME.reset, { stream: id, payload: words(code) });
-const trailersOf = (fields: readonly Uint8Array[]) => (id: number) =>
-  frame(FRAME.headers, { flags: END_HEADERS + END_STREAM, stream: id, payload: Buffer.concat(fields) });
 const large = Array.from({ length: 60 }, (_, n) => field(`x-${n}`, 'v'.repeat(100)));
-const goaway = (lastId: number, code: number) => () => frame(FRAME.goaway, { payload: words(lastId, code) });
+
+const LONG = 'proxy_read_timeout 20s;';
+const UNREADABLE = /upstream violated HTTP\/2: it sent an unreadable frame while reading response header/;
 
 /** Faults before the head of a response: the client gets a status, and the reason is logged. */
-const faults: readonly { it: string; react: React; status?: number; says: RegExp; greeting?: Uint8Array }[] =
-  [
-    {
-      it: 'resets the stream',
-      react: toRequests(reset(2)),
-      says: /upstream rejected request with error 2 \(INTERNAL_ERROR\) while reading response header/,
-    },
-    {
-      it: 'cancels the stream',
-      react: toRequests(reset(8)),
-      says: /upstream rejected request with error 8 \(CANCEL\)/,
-    },
-    { it: 'always refuses streams', react: toRequests(reset(7)), says: /upstream refused the stream/ },
-    {
-      it: 'ends the connection with an error',
-      react: toRequests(goaway(1, 11)),
-      says: /upstream sent goaway with error 11 \(ENHANCE_YOUR_CALM\)/,
-    },
-    {
-      it: 'closes the connection',
-      react: (socket, { type }) => void (type === FRAME.headers && socket.end()),
-      says: /upstream prematurely closed connection while reading response header/,
-    },
-    {
-      it: 'breaks the connection',
-      react: (socket, { type }) => void (type === FRAME.headers && socket.resetAndDestroy()),
-      says: /Connection reset by peer|prematurely closed/,
-    },
-    {
-      it: 'sends DATA without a head',
-      react: toRequests(part('x')),
-      status: 504,
-      says: /upstream timed out/,
-    },
-    {
-      it: 'sends a field that belongs to a connection',
-      react: toRequests(head(field('transfer-encoding', 'chunked'))),
-      says: /rejected request with error 1/,
-    },
-    {
-      it: 'sends a head that is too large',
-      react: toRequests(head(...large)),
-      says: /upstream sent too big header while reading response header/,
-    },
-    {
-      it: 'sends a head without end',
-      react: floodHead,
-      says: /upstream violated HTTP\/2: Too many CONTINUATION frames/,
-    },
-    {
-      it: 'sends too many interim responses',
-      react: toRequests(...Array.from({ length: 20 }, () => interim)),
-      says: /too many interim responses/,
-    },
-    {
-      it: 'is silent',
-      react: () => undefined,
-      status: 504,
-      says: /upstream timed out \(110: Connection timed out\) while reading response header/,
-    },
-    {
-      it: 'never tells its settings',
-      react: () => undefined,
-      greeting: Buffer.alloc(0),
-      status: 504,
-      says: /upstream timed out \(110: Connection timed out\) while connecting to upstream/,
-    },
-    {
-      it: 'speaks HTTP/1',
-      react: () => undefined,
-      greeting: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
-      says: /upstream violated HTTP\/2: .*while connecting to upstream/,
-    },
-    {
-      it: 'allows no streams',
-      react: () => undefined,
-      greeting: frame(FRAME.settings, { payload: Buffer.from([0, 3, 0, 0, 0, 0]) }),
-      says: /upstream allows no streams/,
-    },
-  ];
+const faults: readonly {
+  it: string;
+  react: React;
+  status?: number;
+  says: RegExp;
+  greeting?: Uint8Array;
+  /** The fault is found long before this timeout. */
+  location?: string;
+}[] = [
+  {
+    it: 'resets the stream',
+    react: toRequests(reset(2)),
+    says: /upstream rejected request with error 2 \(INTERNAL_ERROR\) while reading response header/,
+  },
+  {
+    it: 'cancels the stream',
+    react: toRequests(reset(8)),
+    says: /upstream rejected request with error 8 \(CANCEL\)/,
+  },
+  { it: 'always refuses streams', react: toRequests(reset(7)), says: /upstream refused the stream/ },
+  {
+    it: 'ends the connection with an error',
+    react: toRequests(goaway(1, 11)),
+    says: /upstream sent goaway with error 11 \(ENHANCE_YOUR_CALM\)/,
+  },
+  {
+    it: 'closes the connection',
+    react: (socket, { type }) => void (type === FRAME.headers && socket.end()),
+    says: /upstream prematurely closed connection while reading response header/,
+  },
+  {
+    it: 'breaks the connection',
+    react: (socket, { type }) => void (type === FRAME.headers && socket.resetAndDestroy()),
+    says: /Connection reset by peer|prematurely closed/,
+  },
+  {
+    it: 'sends DATA without a head',
+    react: toRequests(part('x')),
+    says: UNREADABLE,
+    location: LONG,
+  },
+  {
+    it: 'sends a head that cannot be decompressed',
+    react: toRequests((id) =>
+      frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: Buffer.from([0xff, 0]) }),
+    ),
+    says: UNREADABLE,
+    location: LONG,
+  },
+  {
+    it: 'sends too long a frame',
+    react: toRequests(() => frame(FRAME.ping, { payload: Buffer.alloc(20_000) })),
+    says: UNREADABLE,
+    location: LONG,
+  },
+  {
+    it: 'sends a field that belongs to a connection',
+    react: toRequests(head(field('transfer-encoding', 'chunked'))),
+    says: /rejected request with error 1/,
+  },
+  {
+    it: 'sends a head that is too large',
+    react: toRequests(head(...large)),
+    says: /upstream sent too big header while reading response header/,
+  },
+  {
+    it: 'sends a head without end',
+    react: floodHead,
+    says: /upstream violated HTTP\/2: Too many CONTINUATION frames/,
+  },
+  {
+    it: 'sends too many interim responses',
+    react: toRequests(...Array.from({ length: 20 }, () => interim)),
+    says: /too many interim responses/,
+  },
+  {
+    it: 'is silent',
+    react: () => undefined,
+    status: 504,
+    says: /upstream timed out \(110: Connection timed out\) while reading response header/,
+  },
+  {
+    it: 'never tells its settings',
+    react: () => undefined,
+    greeting: Buffer.alloc(0),
+    status: 504,
+    says: /upstream timed out \(110: Connection timed out\) while reading response header/,
+  },
+  {
+    it: 'speaks HTTP/1',
+    react: () => undefined,
+    greeting: Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    says: /upstream violated HTTP\/2: .*while/,
+  },
+  {
+    it: 'allows no streams',
+    react: toRequests(reset(7)),
+    greeting: frame(FRAME.settings, { payload: Buffer.from([0, 3, 0, 0, 0, 0]) }),
+    says: /upstream refused the stream/,
+  },
+];
 
 function interim(id: number): Buffer {
   return frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: field(':status', '103') });
@@ -140,10 +158,10 @@ function floodHead(socket: Socket, { type, id }: Frame): void {
   for (let n = 0; n < 2_000; n++) socket.write(frame(FRAME.continuation, { stream: id, payload: block }));
 }
 
-for (const { it, react, status = 502, says, greeting } of faults) {
+for (const { it, react, status = 502, says, greeting, location } of faults) {
   test(`the client gets a ${status} if the upstream ${it}`, async (t) => {
     const { port } = await startRawHttp2(t, react, greeting);
-    const gw = await passing(t, [port]);
+    const gw = await passing(t, [port], location);
     await gw.expect('GET /', { status });
     await gw.waitForLog(says);
     // Whatever the peer did, the gateway serves the next request.

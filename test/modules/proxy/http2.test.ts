@@ -6,7 +6,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { type Gateway, oneGateway, type Owner, startGateway } from '../../harness/gateway.ts';
-import { type Http2Upstream, startHttp2 } from '../../harness/http2-upstream.ts';
+import { END_STREAM, FRAME, frame } from '../../harness/http2-frames.ts';
+import { head, type Http2Upstream, part, startHttp2, startRawHttp2 } from '../../harness/http2-upstream.ts';
 import { connectRaw } from '../../harness/raw.ts';
 
 const load = oneGateway();
@@ -178,6 +179,48 @@ test('an upstream that does not read holds its client back', async (t) => {
   await expect.poll(() => before === (before = given) && given > 0, { interval: 300 }).toBe(true);
   expect(given).toBeLessThan(32_000_000);
   client.destroy();
+});
+
+test('a request goes out before the peer has sent its settings', async (t) => {
+  const { port, frames } = await startRawHttp2(
+    t,
+    (socket, { type, id }) => {
+      if (type !== FRAME.headers) return;
+      // Another request waits: only settings tell how many the peer accepts.
+      expect(frames.filter((one) => one.type === FRAME.headers)).toHaveLength(id === 1 ? 1 : 2);
+      if (id === 1) socket.write(frame(FRAME.settings));
+      socket.write(Buffer.concat([head()(id), part(`stream ${id}`, END_STREAM)(id)]));
+    },
+    Buffer.alloc(0),
+  );
+  const gw = await passing(t, { port });
+  const responses = await Promise.all([gw.fetch('/'), gw.fetch('/')]);
+  expect(responses.map(({ body }) => body).toSorted()).toEqual(['stream 1', 'stream 3']);
+});
+
+test('requests for which settings come too late are a 504, and the first one goes on', async (t) => {
+  const held: (() => void)[] = [];
+  const peer = await startRawHttp2(
+    t,
+    (socket, { type, id }) => {
+      if (type !== FRAME.headers) return;
+      held.push(() =>
+        socket.write(Buffer.concat([frame(FRAME.settings), head()(id), part('late', END_STREAM)(id)])),
+      );
+    },
+    Buffer.alloc(0),
+  );
+  const gw = await passing(t, peer, { location: 'proxy_connect_timeout 300ms;' });
+  const first = gw.fetch('/');
+  await expect.poll(() => held.length).toBe(1);
+  await gw.expect('GET /', { status: 504 });
+  held[0]?.();
+  expect((await first).body).toBe('late');
+  // Its connection is kept.
+  const third = gw.fetch('/');
+  await expect.poll(() => held.length).toBe(2);
+  held[1]?.();
+  expect([(await third).body, peer.connections()]).toEqual(['late', 1]);
 });
 
 describe.runIf(HAS_OPENSSL)('over TLS', () => {
