@@ -51,15 +51,15 @@ const leastTime: ArgReader<Balancing> = readers.words(
   },
 );
 
-/** `keepalive connections [local]`. */
+/** `keepalive connections [local]`; 0 keeps none (nginx 1.29.7 and later). */
 const keepalive: ArgReader<number> = readers.words(
   { syntax: 'connections [local]', min: 1, max: 2 },
   ([connections, local], scope) => {
     const { value, span } = connections as Word;
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : 0;
-    if (number === 0) scope.report.emerg(`invalid value "${value}" in "keepalive" directive`, span);
+    const isNumber = /^\d{1,9}$/.test(value);
+    if (!isNumber) scope.report.emerg(`invalid value "${value}" in "keepalive" directive`, span);
     if (local && local.value !== 'local') return refuse(local, scope);
-    return number === 0 ? undefined : number;
+    return isNumber ? Number(value) : undefined;
   },
 );
 
@@ -229,7 +229,7 @@ const directives = directivesFor<UpstreamConfig>()({
     args: keepalive,
     into: 'keepaliveConnections',
     inherit: false,
-    summary: 'Maximum number of idle connections to the servers of the group, per worker.',
+    summary: 'Maximum number of idle connections to the servers of the group, per worker; 0 keeps none.',
     source: 'nginx ngx_http_upstream_module#keepalive',
   },
   'keepalive_requests (upstream)': {

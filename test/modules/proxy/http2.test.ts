@@ -106,6 +106,7 @@ const keeping: readonly { it: string; upstream: string; requests: number; connec
     requests: 5,
     connections: 3,
   },
+  { it: 'is kept for nobody with "keepalive 0"', upstream: 'keepalive 0;', requests: 3, connections: 3 },
   { it: 'is replaced after "keepalive_time"', upstream: 'keepalive_time 1ms;', requests: 3, connections: 3 },
 ];
 

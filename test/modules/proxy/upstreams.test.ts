@@ -77,6 +77,7 @@ test('proxy_bind takes a port, for one connection at a time', async (t) => {
 
 const keepalives: readonly { it: string; conf: string; connections: number }[] = [
   { it: 'are used again', conf: 'keepalive 4;', connections: 1 },
+  { it: 'are closed with "keepalive 0"', conf: 'keepalive 0;', connections: 5 },
   { it: 'are used again by default', conf: '', connections: 1 },
   {
     it: 'carry no more requests than configured',

@@ -137,7 +137,7 @@ const blocks = [
   ['server 10.0.0.1; hash $nothing;', 'unknown "nothing" variable'],
   ['server 10.0.0.1; random one;', 'invalid parameter "one"'],
   ['server 10.0.0.1; random two least_time;', 'invalid parameter "least_time"'],
-  ['server 10.0.0.1; keepalive 0;', 'invalid value "0" in "keepalive" directive'],
+  ['server 10.0.0.1; keepalive -1;', 'invalid value "-1" in "keepalive" directive'],
   ['server 10.0.0.1; keepalive 5; keepalive 6;', '"keepalive" directive is duplicate'],
   ['server 10.0.0.1; zone z 1k;', 'zone "z" is too small'],
   ['server 10.0.0.1; zone z x;', 'invalid zone size "x"'],
