@@ -282,8 +282,8 @@ class BodySpool {
   /** Returns a body that needs no file. */
   finishInMemory(): SpooledBody | undefined {
     const { bodyBufferBytes, bodyInFileOnly } = this.#rules;
-    const isSmall = this.#length <= bodyBufferBytes && bodyInFileOnly === 'off';
-    return this.#length === 0 || isSmall ? new BodyInMemory(this.#take()) : undefined;
+    const isSmall = this.#length <= bodyBufferBytes;
+    return isSmall && bodyInFileOnly === 'off' ? new BodyInMemory(this.#take()) : undefined;
   }
 
   async finishInFile(): Promise<SpooledBody> {

@@ -152,6 +152,7 @@ async function readWhole(x: Exchange, rules: SpoolRules): Promise<SpooledBody | 
 }
 
 function uploadOf(body: SpooledBody): Upload {
+  if (body.length === 0) return new WholeUpload(NO_BYTES);
   return body.bytes ? new WholeUpload(body.bytes) : new SpooledUpload(body);
 }
 

@@ -38,6 +38,7 @@ export {
   compileHttp2Head,
   type HeaderRule,
   headerRule,
+  isEmptyBody,
   NOT_PASSED,
   passedTarget,
   queryOf,

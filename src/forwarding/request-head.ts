@@ -80,6 +80,11 @@ export function applicableRules(
   return rules.filter((rule) => !FRAMING.has(nameOf(rule)) && (rule === host || nameOf(rule) !== 'host'));
 }
 
+/** Tells whether a request without a body to send has one nevertheless: of length 0, or in chunks of which none came. */
+export function isEmptyBody(x: Exchange): boolean {
+  return x.request.contentLength < 0 || x.header('content-length') === '0';
+}
+
 /** Checks the value of a configured header: it must not contain a byte that ends the line. */
 export function checkedValue(name: string, value: string): string {
   if (isSafeHeaderValue(value)) return value;
@@ -198,7 +203,7 @@ export function compileHttp2Head<T extends Target>(
     addConfigured(x, fields);
     fields.push(...own);
     if (bodyBytes > 0) fields.push('content-length', String(bodyBytes));
-    else if (bodyBytes === 0 && x.header('content-length') === '0') fields.push('content-length', '0');
+    else if (bodyBytes === 0 && isEmptyBody(x)) fields.push('content-length', '0');
     addPassed(x, fields);
     return { head: '', fields, method };
   };

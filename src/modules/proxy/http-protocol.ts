@@ -7,6 +7,7 @@ import {
   checkedValue,
   compileHttp2Head,
   type HeadWriter,
+  isEmptyBody,
   NOT_PASSED,
   passedTarget,
   type Protocol,
@@ -139,11 +140,11 @@ function configuredLine(name: string, value: string): string {
   return value === '' ? '' : headerLine(name, checkedValue(name, value));
 }
 
-/** Returns the header that frames the body; without a body, only the client's own `Content-Length: 0` (nginx). */
+/** Returns the header that frames the body; none if the client has sent neither a length nor chunks (nginx). */
 function framingLine(x: Exchange, bodyBytes: number): string {
   if (bodyBytes > 0) return headerLine('Content-Length', bodyBytes);
   if (bodyBytes < 0) return 'Transfer-Encoding: chunked\r\n';
-  return x.header('content-length') === '0' ? 'Content-Length: 0\r\n' : '';
+  return isEmptyBody(x) ? 'Content-Length: 0\r\n' : '';
 }
 
 /** Compiles the client's headers as it wrote them, without dropped and hop-by-hop headers. */

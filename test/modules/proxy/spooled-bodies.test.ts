@@ -104,6 +104,19 @@ test('client_body_in_file_only names the file and leaves it there', async (t) =>
   expect(off).toBe('-|in memory');
 });
 
+test('client_body_in_file_only names a file for an empty body in chunks, and the peer gets its length', async (t) => {
+  const port = await peer(t, hashing);
+  const gw = await load(
+    t,
+    `client_body_temp_path bodies; log_format f '$request_body_file'; access_log empty.log f;
+     server { location / { client_body_in_file_only on; proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
+  expect(await gw.raw(`${head}0\r\n\r\n`)).toContain(`0 0 ${sha(Buffer.alloc(0))}`);
+  await expect.poll(() => gw.read('empty.log')).toMatch(/\n/);
+  expect(readFileSync(gw.read('empty.log').trim(), 'utf8')).toBe('');
+});
+
 test('a client that leaves in the middle leaves no file', async (t) => {
   const port = await peer(t, hashing);
   const gw = await startGateway(

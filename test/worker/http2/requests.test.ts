@@ -73,6 +73,14 @@ const REQUESTS: readonly {
     shows: 'PUT 100000 ',
   },
   {
+    it: 'brings an empty body without a length',
+    path: '/echo',
+    method: 'PUT',
+    headers: { 'content-length': [] },
+    body: '',
+    shows: 'PUT 0 ',
+  },
+  {
     it: 'is refused for its length',
     path: '/small',
     method: 'POST',
