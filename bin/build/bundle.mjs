@@ -129,8 +129,8 @@ const atFirstUse = {
 
 /** Returns the file with a module's rules, if it has any. */
 function rulesOf(module) {
-  const places = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
-  return places.find((place) => existsSync(place));
+  const files = [`./src/modules/${module}/rules.ts`, `./src/modules/${module}/rules/index.ts`];
+  return files.find((file) => existsSync(file));
 }
 
 const programs = await Promise.all([

@@ -173,7 +173,7 @@ drwxr-xr-x 0/0 0 2023-11-14 22:13 package/bin/
 `);
 });
 
-test('the bill of materials has what is bundled and what is installed, with versions, hashes and licences', () => {
+test('the bill of materials has what is bundled and what is installed, with versions, hashes and licenses', () => {
   // The build of this checkout.
   const bundled = readJson('dist/bundled.json');
   const bill = billOfMaterials({

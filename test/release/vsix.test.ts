@@ -57,7 +57,7 @@ test('its manifests agree, and name files that are in it', () => {
   expect(kinds.filter((kind) => kind !== '.xml' && !types.includes(`"${kind}"`))).toEqual([]);
 });
 
-test('it carries the licences of the packages in it', () => {
+test('it carries the licenses of the packages in it', () => {
   const notices = textOf('extension/ThirdPartyNotices.txt');
   for (const name of ['vscode-languageclient', 'vscode-jsonrpc', 'semver'])
     expect(notices).toMatch(new RegExp(`^${name} \\d`, 'm'));

@@ -39,7 +39,7 @@ async function stageTree(release, root, architecture) {
   const nodeLicense = await stageLinuxProgram(release, join(root, PROGRAM), {
     arch: ARCHITECTURES[architecture],
     kind: 'deb',
-    place: `/${PROGRAM}`,
+    path: `/${PROGRAM}`,
   });
   const deploy = join(release.source, 'conf/deploy');
   link(root, 'usr/bin/gw', '../lib/gw/dist/bin/gw.js');
@@ -56,18 +56,18 @@ async function stageTree(release, root, architecture) {
 /** Completion and the manual, which the program itself prints. */
 async function writeShell({ source }, root) {
   const gw = (...args) => run(process.execPath, [join(source, 'dist/bin/gw.js'), ...args]);
-  const places = {
+  const scripts = {
     bash: 'usr/share/bash-completion/completions/gw',
     zsh: 'usr/share/zsh/vendor-completions/_gw',
     fish: 'usr/share/fish/vendor_completions.d/gw.fish',
   };
-  for (const [shell, place] of Object.entries(places)) write(root, place, await gw('completion', shell));
+  for (const [shell, path] of Object.entries(scripts)) write(root, path, await gw('completion', shell));
   const pages = join(root, 'pages');
   await gw('manpage', '-o', pages);
   for (const page of readdirSync(pages).sort()) {
-    const place = `usr/share/man/man${page.at(-1)}/${page}`;
-    copy(join(pages, page), root, place);
-    await run('gzip', ['-9n', join(root, place)]);
+    const path = `usr/share/man/man${page.at(-1)}/${page}`;
+    copy(join(pages, page), root, path);
+    await run('gzip', ['-9n', join(root, path)]);
   }
   await run('rm', ['-r', pages]);
 }
@@ -105,18 +105,22 @@ export async function controlOf(release, root, architecture) {
   });
 }
 
-function copy(from, root, place) {
-  mkdirSync(dirname(join(root, place)), { recursive: true });
-  copyFileSync(from, join(root, place));
+function copy(from, root, path) {
+  copyFileSync(from, roomFor(root, path));
 }
 
-function write(root, place, text) {
-  mkdirSync(dirname(join(root, place)), { recursive: true });
-  writeFileSync(join(root, place), text);
+function write(root, path, text) {
+  writeFileSync(roomFor(root, path), text);
 }
 
-/** Makes a symbolic link at a place below a directory. */
-export function link(root, place, target) {
-  mkdirSync(dirname(join(root, place)), { recursive: true });
-  symlinkSync(target, join(root, place));
+/** Makes a symbolic link at a path below a directory. */
+export function link(root, path, target) {
+  symlinkSync(target, roomFor(root, path));
+}
+
+/** Makes the directory for a file below another one. Returns the path of the file. */
+function roomFor(root, path) {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  return file;
 }

@@ -12,7 +12,7 @@ const LIBRARIES = {
 /** The first GCC whose libstdc++ has the symbols GLIBCXX_3.4.N (GCC manual, "ABI Policy and Guidelines"). */
 const GCC_OF = { 21: '5', 22: '6', 23: '7', 24: '7', 25: '8', 26: '9', 27: '9', 28: '9', 29: '11', 30: '12' };
 
-/** Returns the field `Depends` for the programs and libraries below a directory, by what `objdump -p` says of them. */
+/** Returns the field `Depends` for the programs and libraries below a directory, by what `readelf` says of them. */
 export async function dependsOf(directory) {
   const programs = readdirSync(directory, { recursive: true })
     .filter((name) => name.endsWith('.node') || name === 'bin/node')

@@ -14,9 +14,6 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The account that serves: 999, as in many images. */
-const ACCOUNT = 999;
-
 /** What scripts in /docker-entrypoint.d and a person in the container may need; all are busybox. */
 const PROGRAMS = `sh ash awk base64 basename cat chgrp chmod chown clear cmp cp cut date dd df diff dirname du echo env expr false find
 fold grep egrep fgrep gunzip gzip head hexdump hostname id install kill less ln ls md5sum mkdir mkfifo mktemp more mv nc netstat
@@ -41,7 +38,9 @@ const OWNED = [
   'var/log/nginx',
 ];
 
-const [, , root, server, ...PACKAGES] = process.argv;
+/** The account that serves is `id:id`. */
+const [, , root, server, id, ...PACKAGES] = process.argv;
+const ACCOUNT = Number(id);
 
 recordPackages();
 for (const path of UNUSED.split(/\s+/)) remove(path);
@@ -101,11 +100,11 @@ function remove(path) {
   rmSync(join(root, path), { recursive: true, force: true });
 }
 
-function link(place, target) {
-  const path = join(root, place);
-  if (existsSync(path)) return;
-  mkdirSync(dirname(path), { recursive: true });
-  symlinkSync(target, path);
+function link(path, target) {
+  const file = join(root, path);
+  if (existsSync(file)) return;
+  mkdirSync(dirname(file), { recursive: true });
+  symlinkSync(target, file);
 }
 
 /** What `update-ca-certificates` writes. */

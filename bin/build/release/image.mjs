@@ -24,6 +24,7 @@ const PACKAGES = [
 
 const BASE_HOOK = fileURLToPath(new URL('image-base.mjs', import.meta.url));
 const ARCHITECTURE = 'amd64';
+/** The account that serves, as in many images; that of the Dockerfile, too. */
 const ACCOUNT = 999;
 
 /**
@@ -41,7 +42,7 @@ export async function make(release) {
     layers,
     config: imageSettings(release),
     architecture: ARCHITECTURE,
-    created: new Date(release.epoch * 1000).toISOString().replace('.000', ''),
+    created: timeOf(release),
     name: `gw:${release.version.replace('+', '-')}`,
   });
   const file = join(release.out, `gw-${release.version}-image-oci.tar`);
@@ -51,7 +52,7 @@ export async function make(release) {
 /** Debian, and what the account of the image owns: a template may take the place of the server in it. */
 async function baseLayer({ source, components }, file) {
   const server = join(source, 'conf/deploy/container-default.conf');
-  const hook = `"${process.execPath}" "${BASE_HOOK}" "$1" "${server}" ${PACKAGES.join(' ')}`;
+  const hook = `"${process.execPath}" "${BASE_HOOK}" "$1" "${server}" ${ACCOUNT} ${PACKAGES.join(' ')}`;
   await run('mmdebstrap', [
     '--variant=extract',
     `--architectures=${ARCHITECTURE}`,
@@ -105,9 +106,14 @@ export function imageSettings({ version, commit, epoch, repository }) {
       ...label('description', 'HTTP gateway with the configuration language of nginx'),
       ...label('version', version),
       ...label('revision', commit),
-      ...label('created', new Date(epoch * 1000).toISOString().replace('.000', '')),
+      ...label('created', timeOf({ epoch })),
       ...label('licenses', 'Apache-2.0'),
       ...label('source', repository),
     ]),
   };
+}
+
+/** The time of the commit (RFC 3339). */
+function timeOf({ epoch }) {
+  return new Date(epoch * 1000).toISOString().replace('.000', '');
 }

@@ -16,15 +16,15 @@ import { run } from './run.mjs';
 const V8_CODE = /\.js\.v[\d.]+-\w+$/;
 
 /**
- * Writes the program without its packages into a directory: `dist` with the licences of what is bundled, `conf` without
- * images, the texts, package.json and npm-shrinkwrap.json. `kind` (npm, deb, tarball, image) is what `gw -V` calls the installation. V8's code is left out
- * unless it is wanted.
+ * Writes the program without its packages into a directory: `dist` with the licenses of what is bundled and without
+ * V8's code, `conf` without images, the texts, package.json and npm-shrinkwrap.json. `kind` (npm, deb, tarball, image)
+ * is what `gw -V` calls the installation.
  */
-export function stageFiles(release, directory, { kind, v8Code = false }) {
+export function stageFiles(release, directory, kind) {
   const { source, commit, epoch, version } = release;
   for (const name of ['dist', 'conf', 'README.md', 'LICENSE', 'CHANGELOG.md']) {
-    const isWanted = (path) => belongs(relative(source, path), v8Code);
-    cpSync(join(source, name), join(directory, name), { recursive: true, filter: isWanted });
+    const filter = (path) => belongs(relative(source, path));
+    cpSync(join(source, name), join(directory, name), { recursive: true, filter });
   }
   const { manifest, lock } = readPackages(release);
   const bundled = readJson(join(source, 'dist/bundled.json'));
@@ -36,16 +36,11 @@ export function stageFiles(release, directory, { kind, v8Code = false }) {
 }
 
 /**
- * Writes what every artifact but the site installs: `stageFiles`, and `node_modules` with the packages that have native
- * code, for Linux on `arch` ("x64", "arm64"). `node` is a program of the version of Node.js that will run gw: npm
- * installs the binary of uWebSockets.js for the version that runs npm. Throws `MissingBinaries` if the registry lacks
- * one, or the lock file its integrity.
+ * Writes `stageFiles`, and `node_modules` with the packages that have native code, for Linux on `arch` ("x64", "arm64").
+ * `node` is a program of the version of Node.js that will run gw: npm installs the binary of uWebSockets.js for the
+ * version that runs npm. Throws `MissingBinaries` if the registry lacks one, or the lock file its integrity.
  */
-export async function stageProgram(
-  release,
-  directory,
-  { arch = process.arch, node = process.execPath, ...options },
-) {
+export async function stageProgram(release, directory, { arch, node, kind }) {
   const wanted = await binariesFor(release, arch, node);
   const refuse = (reason, paths) => {
     if (paths.length === 0) return;
@@ -55,7 +50,7 @@ export async function stageProgram(
   const unpinned = wanted.filter(([, locked]) => !isPinned(locked)).map(([path]) => path);
   refuse('the lock file has no sha512 "integrity" of', unpinned);
   mkdirSync(directory, { recursive: true });
-  stageFiles(release, directory, options);
+  stageFiles(release, directory, kind);
   const npm = realpathSync((await run('which', ['npm'])).trim());
   const platform = ['--os=linux', `--cpu=${arch}`, '--libc=glibc'];
   await run(node, [npm, 'ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', ...platform], {
@@ -115,9 +110,9 @@ export function readPackages(release) {
   return { manifest: publishedManifest(read('package.json'), release), lock: read('package-lock.json') };
 }
 
-function belongs(path, v8Code) {
+function belongs(path) {
   if (path === 'conf/images' || path === 'dist/built' || path === 'dist/bundled.json') return false;
   // A build of tools, of benches and tests, is no part of the program.
   if (dirname(path) === 'dist' && !['bin', 'console', 'src'].includes(basename(path))) return false;
-  return v8Code || !V8_CODE.test(path);
+  return !V8_CODE.test(path);
 }

@@ -5,7 +5,7 @@ import { packageName } from './manifest.mjs';
 
 const TEXTS = /^(licen[cs]e|copying|notice)/i;
 
-/** Returns the licences of the packages whose code is in `dist`, which demand to come with it. */
+/** Returns the licenses of the packages whose code is in `dist`, which demand to come with it. */
 export function bundledLicenses(source, bundled, lock) {
   const parts = bundled.map((path) => {
     const { version, license = 'see its package' } = lock.packages[path];
@@ -40,7 +40,7 @@ export function installedLicenses({ source }, nodeLicense) {
     .join('\n\n');
 }
 
-/** Returns the licence of the package in a directory; `undefined` if it has no text of it. */
+/** Returns the license of the package in a directory; `undefined` if it has no text of it. */
 export function licenseOf(directory) {
   return textsIn(directory, /^(licen[cs]e|copying)/i)[0];
 }

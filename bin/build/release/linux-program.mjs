@@ -13,10 +13,10 @@ const ANYWHERE = `#!/bin/sh
 const staged = new Map();
 
 /**
- * Writes gw and its Node.js, `bin/node`, into a directory. `place` is the path it will have; without it, it works
+ * Writes gw and its Node.js, `bin/node`, into a directory. `path` is the one it will have; without it, it works
  * anywhere. V8's code is made if this machine can run the program. Returns the license of Node.js.
  */
-export async function stageLinuxProgram(release, directory, { arch, kind, place }) {
+export async function stageLinuxProgram(release, directory, { arch, kind, path }) {
   if (!staged.has(arch)) staged.set(arch, stageOnce(release, arch));
   mkdirSync(dirname(directory), { recursive: true });
   await run('cp', ['-a', await staged.get(arch), directory]);
@@ -25,7 +25,7 @@ export async function stageLinuxProgram(release, directory, { arch, kind, place 
   const text = readFileSync(command, 'utf8');
   writeFileSync(
     command,
-    text.replace(/^#!.*/, () => (place ? `#!${place}/bin/node` : ANYWHERE)),
+    text.replace(/^#!.*/, () => (path ? `#!${path}/bin/node` : ANYWHERE)),
   );
   return (await fetchNode(release, arch)).license;
 }
@@ -42,7 +42,8 @@ async function stageOnce(release, arch) {
   release.components.push(
     nodeComponent(JSON.parse(await run(own.program, ['-p', 'JSON.stringify(process.versions)']))),
   );
-  await stageProgram(release, directory, { kind: 'deb', arch, node: own.program });
+  // Each artifact sets its own kind.
+  await stageProgram(release, directory, { kind: 'tarball', arch, node: own.program });
   const node = await fetchNode(release, arch);
   mkdirSync(join(directory, 'bin'));
   copyFileSync(node.program, join(directory, 'bin/node'));

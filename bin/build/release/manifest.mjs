@@ -109,8 +109,8 @@ function isForOnePlatform({ optional, os, cpu }) {
 /** Returns the path in the lock file of what `require(name)` finds in the package at `path`. */
 export function locate(packages, path, name) {
   for (let above = path; ; above = above.slice(0, Math.max(0, above.lastIndexOf('/node_modules/')))) {
-    const place = `${above}${above && '/'}node_modules/${name}`;
-    if (packages[place]) return place;
+    const found = `${above}${above && '/'}node_modules/${name}`;
+    if (packages[found]) return found;
     if (above === '') return undefined;
   }
 }

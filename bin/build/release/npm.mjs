@@ -8,6 +8,6 @@ export async function make(release) {
   // npm's name for the only directory of a package.
   const directory = join(release.scratch('npm'), 'package');
   mkdirSync(directory);
-  stageFiles(release, directory, { kind: 'npm' });
+  stageFiles(release, directory, 'npm');
   return [await tar(directory, join(release.out, `gw-${release.version}.tgz`), { compress: 'gzip' })];
 }

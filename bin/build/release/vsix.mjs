@@ -42,7 +42,7 @@ export async function make({ out, version, source }) {
   return [file];
 }
 
-/** The extension with its packages, and the licences of these. */
+/** The extension with its packages, and the licenses of these. */
 async function bundle(source) {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(source, EXTENSION, 'extension.cjs')],
@@ -74,7 +74,7 @@ function notice(directory) {
   const { name, version } = readJson(join(directory, 'package.json'));
   const license = licenseOf(directory);
   // It has to be passed on.
-  if (license === undefined) throw new Error(`${directory} has no licence`);
+  if (license === undefined) throw new Error(`${directory} has no license`);
   return `${name} ${version}\n\n${license}\n`;
 }
 
