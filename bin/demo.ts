@@ -13,7 +13,7 @@ import {
 } from '../src/pipeline.ts';
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot, releaseFile } from './examples.ts';
+import { packageRoot, releaseFile } from './installation.ts';
 import { dataFault, demoSource, registerDemo, runningDemo } from './running-demo.ts';
 
 /** Options of `gw demo`. */

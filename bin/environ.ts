@@ -3,7 +3,7 @@ import { type ConfigTree, type DirectiveNode, formatFaults, placeText } from '..
 import { directives } from '../src/tools/lookups.ts';
 import { load } from '../src/pipeline.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot } from './examples.ts';
+import { packageRoot } from './installation.ts';
 import { sourceOf } from './options.ts';
 import { columns, visible } from './terminal.ts';
 

@@ -2,7 +2,7 @@ import { constants, existsSync, lstatSync, rmSync, type Stats, writeFileSync } f
 import { join, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
-import { packageRoot } from './examples.ts';
+import { packageRoot } from './installation.ts';
 import { DEMO_DATA, hasOwnConfig, sourceOf } from './options.ts';
 import { readRegularFile } from './regular-file.ts';
 

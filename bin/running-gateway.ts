@@ -7,7 +7,7 @@ import {
   type RunningStatus,
 } from '../src/master/index.ts';
 import { type ConfigSource, load } from '../src/pipeline.ts';
-import { isAlive } from '../src/system/index.ts';
+import { isAlive, systemReason } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
 import { readRegularFile } from './regular-file.ts';
 import { visible } from './terminal.ts';
@@ -25,9 +25,7 @@ export function sendTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (cause) {
-    const reason =
-      (cause as NodeJS.ErrnoException).code === 'ESRCH' ? '3: No such process' : '1: Operation not permitted';
-    throw new Error(`kill(${pid}, ${signal}) failed (${reason})`, { cause });
+    throw new Error(`kill(${pid}, ${signal}) failed (${systemReason(cause)})`, { cause });
   }
 }
 
@@ -51,9 +49,13 @@ export function otherVersions(source: ConfigSource): string {
   if (!status) return '';
   const { version, supervisor = version } = status;
   if (version === VERSION && supervisor === VERSION) return '';
-  const older =
-    supervisor === version ? '' : `, its supervisor is gw/${visible(supervisor)} until the next start`;
-  return `running: gw/${visible(version)}${older}\n`;
+  return `running: gw/${visible(version)}${supervisorText(status, ', ')}\n`;
+}
+
+/** Returns a text about a supervisor of another version than the program that serves, after `separator`; else ''. */
+export function supervisorText({ version, supervisor = version }: RunningStatus, separator: string): string {
+  if (supervisor === version) return '';
+  return `${separator}its supervisor is gw/${visible(supervisor)} until the next start`;
 }
 
 /** Returns what the gateway of a configuration tells. The configuration may have any fault, and its files may be pipes. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { MODULE_NAMES } from '../src/tools/lookups.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot, releaseFile } from './examples.ts';
+import { packageRoot, releaseFile } from './installation.ts';
 
 /** What a release writes into `dist/release.json`. */
 interface Release {

@@ -47,7 +47,7 @@ export async function cacheStatus(
   if (typeof target === 'string') return fail(target);
   try {
     const { status, body } = await callControl(target);
-    if (status !== 200) return fail(`gw: ${target.url} answers ${status}`);
+    if (status !== 200) return fail(`gw: ${target.url} responds with ${status}`);
     const caches = statusOf(readMetrics(body)).filter((cache) => zone === undefined || cache.zone === zone);
     if (zone !== undefined && caches.length === 0) return fail(`gw: there is no cache "${visible(zone)}"`);
     process.stdout.write(json ? `${JSON.stringify(caches)}\n` : tableOf(caches));

@@ -111,7 +111,7 @@ export function callControl(target: ControlTarget, call: ControlCall = {}): Prom
 export async function callApi(target: ControlTarget, call: ControlCall): Promise<string> {
   const { status, body } = await callControl(target, call);
   if (status === 200) return body;
-  let reason = `${target.url} answers ${status}`;
+  let reason = `${target.url} responds with ${status}`;
   try {
     reason = (JSON.parse(body) as { error?: string }).error ?? reason;
   } catch {
@@ -146,7 +146,7 @@ export function openCall(
 
 /** Returns the error of a gateway that does not respond, in one line. */
 export function noResponse({ url }: ControlTarget, error: NodeJS.ErrnoException): Error {
-  return new Error(`${url} does not answer: ${error.message || error.code}`, { cause: error });
+  return new Error(`${url} does not respond: ${error.message || error.code}`, { cause: error });
 }
 
 /** Options of `gw live` and `gw ready`. */
@@ -163,7 +163,8 @@ export async function probe(
   if (typeof target === 'string') return fail(target);
   try {
     const { status, body } = await callControl(target);
-    if (status !== 200) return fail(`gw: not ${endpoint}: ${target.url} answers ${status}${reasonsIn(body)}`);
+    if (status !== 200)
+      return fail(`gw: not ${endpoint}: ${target.url} responds with ${status}${reasonsIn(body)}`);
     if (!quiet) process.stdout.write(`OK: ${target.url}\n`);
     return 0;
   } catch (error) {

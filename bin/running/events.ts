@@ -105,7 +105,7 @@ function showMessage(text: string, show: (message: Message) => void): void {
 async function refusal({ url }: ControlTarget, response: IncomingMessage): Promise<Error> {
   let body = '';
   for await (const text of response.setEncoding('utf8')) body += text as string;
-  return new Error(`${url} answers ${response.statusCode}${reasonIn(body)}`);
+  return new Error(`${url} responds with ${response.statusCode}${reasonIn(body)}`);
 }
 
 /** Returns the reason in a response of the endpoint, after a colon. */
@@ -183,7 +183,7 @@ async function pageOf(
   query: Readonly<Record<string, string | undefined>>,
 ): Promise<EventPage> {
   const { status, body } = await callControl(target, { query });
-  if (status !== 200) throw new Error(`${target.url} answers ${status}${reasonIn(body)}`);
+  if (status !== 200) throw new Error(`${target.url} responds with ${status}${reasonIn(body)}`);
   return JSON.parse(body) as EventPage;
 }
 
@@ -220,7 +220,8 @@ export async function publish(
       },
       body: JSON.stringify({ type, payload }),
     });
-    if (status !== 200) return fail(`gw: ${found.target.url} answers ${status}${visible(reasonIn(body))}`);
+    if (status !== 200)
+      return fail(`gw: ${found.target.url} responds with ${status}${visible(reasonIn(body))}`);
     process.stdout.write(json ? `${body}\n` : publishedLine(body));
     return 0;
   } catch (error) {

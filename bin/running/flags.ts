@@ -77,7 +77,7 @@ async function ask<T>({ endpoint, query, options }: FlagCall, show: (answer: T) 
   if (typeof target === 'string') return fail(target);
   try {
     const { status, body } = await callControl(target, { query });
-    const fault = faultIn(body, `${target.url} answers ${status}`);
+    const fault = faultIn(body, `${target.url} responds with ${status}`);
     if (fault !== undefined) return fail(`gw: ${visible(fault)}`);
     process.stdout.write(show(JSON.parse(body) as T));
     return 0;

@@ -285,7 +285,7 @@ async function ask(
 ): Promise<Status | string> {
   try {
     const response = await callControl(target);
-    if (response.status !== 200) return `gw: ${target.url} answers ${response.status}`;
+    if (response.status !== 200) return `gw: ${target.url} responds with ${response.status}`;
     return readStatus(response.body, atMs, earlier);
   } catch (error) {
     return `gw: ${(error as Error).message}`;

@@ -3,7 +3,7 @@ import { pidFileOf } from '../../src/master/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { VERSION } from '../../src/version.ts';
 import { sourceOf } from '../options.ts';
-import { askFor, statusOf, tellOutcome } from '../running-gateway.ts';
+import { askFor, statusOf, supervisorText, tellOutcome } from '../running-gateway.ts';
 import { visible } from '../terminal.ts';
 
 /** Options of `gw upgrade`. */
@@ -26,16 +26,9 @@ export async function upgrade({ config, prefix, orReload }: UpgradeOptions): Pro
     const isSame = (await statusOf(pidFile)).version === VERSION;
     const kind = orReload && isSame ? 'reload' : 'upgrade';
     const outcome = await askFor(kind, pidFile);
-    return tellOutcome(outcome, await supervisorText(pidFile));
+    return tellOutcome(outcome, supervisorText(await statusOf(pidFile), '; '));
   } catch (error) {
     process.stderr.write(`gw: [error] ${visible((error as Error).message)}\n`);
     return 1;
   }
-}
-
-async function supervisorText(pidFile: string): Promise<string> {
-  const { version, supervisor } = await statusOf(pidFile);
-  return supervisor === undefined || supervisor === version
-    ? ''
-    : `; its supervisor is gw/${visible(supervisor)} until the next start`;
 }

@@ -86,7 +86,7 @@ test('a follower is told how much it missed, and ends when the gateway does', as
   expect(followed.output()).toMatch(/^gw: 1 events were overwritten before they could be read$/m);
   await gateway.stop();
   expect(await followed.exited).toEqual({ code: 1, signal: null });
-  expect(followed.output()).toMatch(/\ngw: http:\S+ does not answer: .*\n$/);
+  expect(followed.output()).toMatch(/\ngw: http:\S+ does not respond: .*\n$/);
 });
 
 test('the publish key comes from the configuration, or from the command line', async (t) => {
@@ -98,7 +98,7 @@ test('the publish key comes from the configuration, or from the command line', a
   expect(await gw(gateway.dir, ['events', 'publish', 'c', ...address])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `gw: ${gateway.url}/internal/events answers 401: unauthorized: the publish key is missing or wrong\n`,
+    stderr: `gw: ${gateway.url}/internal/events responds with 401: unauthorized: the publish key is missing or wrong\n`,
   });
   const { stdout } = await gw(gateway.dir, [
     'events',
@@ -113,9 +113,9 @@ test('the publish key comes from the configuration, or from the command line', a
 });
 
 const wrong = [
-  { args: ['tail', '--since', 'x'], stderr: /answers 400: since must be a non-negative integer\n$/ },
-  { args: ['publish', ''], stderr: /answers 400: type must not be empty\n$/ },
-  { args: ['publish', 't', 'x'.repeat(513)], stderr: /answers 400: payload exceeds 512 bytes\n$/ },
+  { args: ['tail', '--since', 'x'], stderr: /responds with 400: since must be a non-negative integer\n$/ },
+  { args: ['publish', ''], stderr: /responds with 400: type must not be empty\n$/ },
+  { args: ['publish', 't', 'x'.repeat(513)], stderr: /responds with 400: payload exceeds 512 bytes\n$/ },
 ];
 test('a refusal of the endpoint is reported', async (t) => {
   const gateway = await load(t, conf('refused'));
@@ -141,6 +141,6 @@ test('a missing endpoint is reported', async (t) => {
     );
   }
   expect((await gw(gateway.dir, ['events', 'tail', '--address', `${gateway.url}/events`])).stderr).toBe(
-    `gw: ${gateway.url}/events answers 204\n`,
+    `gw: ${gateway.url}/events responds with 204\n`,
   );
 });

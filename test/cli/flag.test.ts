@@ -109,7 +109,7 @@ test('a gateway can be named by its address instead of its configuration', async
   expect(await gw(other.dir, ['flag', 'set', 'x', '--address', `${other.url}/elsewhere/`])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `gw: ${other.url}/elsewhere/flag/set answers 404\n`,
+    stderr: `gw: ${other.url}/elsewhere/flag/set responds with 404\n`,
   });
 });
 
@@ -131,7 +131,7 @@ test('a configuration without flags and a gateway that does not run are reported
   expect(await list('silent.conf')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^gw: http:\/\/127\.0\.0\.1:9\/r\/flags does not answer: .*ECONNREFUSED.*\n$/,
+      /^gw: http:\/\/127\.0\.0\.1:9\/r\/flags does not respond: .*ECONNREFUSED.*\n$/,
     ) as string,
   });
 });

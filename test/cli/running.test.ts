@@ -38,7 +38,7 @@ test('gw ready reports what is missing, and gw live does not depend on it', asyn
   expect(await run(gw.dir, ['ready', '-q', '-c', gw.conf])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `gw: not ready: ${gw.url}/r answers 503\n  kv:127.0.0.1:1: not connected\n`,
+    stderr: `gw: not ready: ${gw.url}/r responds with 503\n  kv:127.0.0.1:1: not connected\n`,
   });
 });
 
@@ -102,12 +102,12 @@ const faults: readonly { it: string; args: readonly string[]; stderr: RegExp; co
   {
     it: 'no server listens',
     args: ['status', '-c', 'good.conf'],
-    stderr: /^gw: http:\/\/127\.0\.0\.1:\d+\/m does not answer: .*ECONNREFUSED/,
+    stderr: /^gw: http:\/\/127\.0\.0\.1:\d+\/m does not respond: .*ECONNREFUSED/,
   },
   {
     it: 'no server is ready',
     args: ['ready', '-q', '-c', 'good.conf'],
-    stderr: /^gw: not ready: http:\/\/.*\/r does not answer: /,
+    stderr: /^gw: not ready: http:\/\/.*\/r does not respond: /,
   },
   {
     it: 'the address is invalid',

@@ -92,5 +92,5 @@ test('an address names the API of a group', async () => {
   const address = `http://127.0.0.1:${gateway.port}/upstreams/shop`;
   const { code, stderr } = await gw(gateway.dir, ['upstream', 'list', '--address', address]);
   // The default server is another one.
-  expect([code, stderr]).toEqual([1, `gw: ${address} answers 404\n`]);
+  expect([code, stderr]).toEqual([1, `gw: ${address} responds with 404\n`]);
 });
