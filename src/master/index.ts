@@ -3,7 +3,8 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
-export { commandName, pidFileOf, readStatus, readTrustedPid, type RunningStatus } from './process-files.ts';
+export { pidFileOf, readStatus, readTrustedPid, type RunningStatus } from './process-files.ts';
+export { commandName } from './process-name.ts';
 export type { Outcome } from './protocol.ts';
 
 /** Runs the gateway in this process until a signal ends it. Resolves to the exit code. */

@@ -7,7 +7,7 @@ import { ThreadLog } from '../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
 import { KeeperChannel, KeptPrivileges, ownPrivileges, type Privileges } from './privileges/index.ts';
-import { commandName, nameProcess } from './process-files.ts';
+import { commandName, nameProcess } from './process-name.ts';
 import { VERSION } from '../version.ts';
 import { servingAccount } from './rights/index.ts';
 import { failureCode, type ToMaster } from './protocol.ts';

@@ -6,10 +6,9 @@ import {
   openSync,
   readFileSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { ListenAddress } from '../contract/index.ts';
 import type { GatewayPlan } from '../plan/index.ts';
 import { startedMs } from './own-time.ts';
@@ -241,22 +240,4 @@ export function isOtherFile(path: string): boolean {
     // The bind reports why the path is not accessible.
     return false;
   }
-}
-
-/**
- * Sets the name of this process for `ps` (`gw: master process`), and its command name, so that service scripts and log
- * rotation find a process called `gw` instead of `node`.
- */
-export function nameProcess(role: string, command = 'gw'): void {
-  process.title = `${command}: ${role} process`;
-  try {
-    writeFileSync('/proc/self/comm', command);
-  } catch {
-    // The system is not Linux or does not allow it. The name stays.
-  }
-}
-
-/** Returns the name under which the program was called, which may be a link. */
-export function commandName(path: string): string {
-  return basename(path, '.js');
 }

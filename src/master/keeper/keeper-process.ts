@@ -1,6 +1,6 @@
 import type { SendHandle } from 'node:child_process';
 import { closeHandle } from '../bound-sockets.ts';
-import { nameProcess } from '../process-files.ts';
+import { nameProcess } from '../process-name.ts';
 import { Keeper } from './keeper.ts';
 import type { FromKeeper, ToKeeper } from '../rights/index.ts';
 

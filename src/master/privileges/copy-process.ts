@@ -1,5 +1,5 @@
 import type { SendHandle } from 'node:child_process';
-import { nameProcess } from '../process-files.ts';
+import { nameProcess } from '../process-name.ts';
 
 // Sends each socket back to its process, which thereby gets a copy of it.
 

@@ -1,6 +1,6 @@
 import type { SendHandle } from 'node:child_process';
 import { type BoundSocket, wrapSocket } from '../bound-sockets.ts';
-import { nameProcess } from '../process-files.ts';
+import { nameProcess } from '../process-name.ts';
 
 // Sends the sockets that it has inherited to its process, one by one, and ends.
 
