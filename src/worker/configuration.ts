@@ -51,6 +51,8 @@ export interface WorkerFacts {
 }
 
 const IDLE_CHECK_MS = 25;
+/** Sockets report in the next turns of the event loop that they were closed. */
+const LEAVING_MS = 500;
 
 /** One configuration in one worker, from compiling to its last request. */
 export class Configuration extends OwnedResources implements WorkerScope {
@@ -209,8 +211,17 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   /** Resolves when the last request has finished, after `worker_shutdown_timeout`, or when `hurry` is aborted. */
   async idle(hurry: AbortSignal): Promise<void> {
-    const deadline = performance.now() + this.core.shutdownTimeoutMs;
-    while (this.inFlight > 0 && performance.now() < deadline && !hurry.aborted) {
+    await this.#waitForRequests(this.core.shutdownTimeoutMs, hurry);
+  }
+
+  /** Resolves when requests whose connections were cut have ended: their lines must be written before the log closes. */
+  async left(): Promise<void> {
+    await this.#waitForRequests(LEAVING_MS);
+  }
+
+  async #waitForRequests(mostMs: number, hurry?: AbortSignal): Promise<void> {
+    const deadline = performance.now() + mostMs;
+    while (this.inFlight > 0 && performance.now() < deadline && hurry?.aborted !== true) {
       await new Promise((resolve) => {
         setTimeout(resolve, IDLE_CHECK_MS);
       });

@@ -259,6 +259,7 @@ export class Worker {
     await this.#linger(lingerMs);
     await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
     await this.cut();
+    await Promise.all([...this.#alive].map((configuration) => configuration.left()));
     for (const configuration of this.#alive) void this.#close(configuration);
     await Promise.race([Promise.all(this.#closing), delay(CLOSE_MS)]);
   }

@@ -1,6 +1,9 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { getFrame, openFrames } from '../harness/http2-frames.ts';
+import { startPeer } from '../harness/peer.ts';
+import { freePort } from '../harness/ports.ts';
 import { perTier } from '../harness/tier.ts';
 import { Lanes } from './lanes.ts';
 import { startSupervised } from './processes.ts';
@@ -53,14 +56,25 @@ test('SIGTERM does not wait for a request that SIGQUIT would wait for', async (t
   expect(await upload.closed).toBe('');
 });
 
-test('worker_shutdown_timeout bounds SIGQUIT', async (t) => {
-  const gw = await startSupervised(t, CONF, { main: 'worker_shutdown_timeout 100ms;' });
+test('worker_shutdown_timeout bounds SIGQUIT, and the requests that it cuts are logged', async (t) => {
+  const { port: silent, requests } = await startPeer(t, 'silent', () => undefined);
+  const port = await freePort();
+  const gw = await startSupervised(
+    t,
+    `${CONF} server { listen 127.0.0.1:${port} http2; location / { proxy_pass http://127.0.0.1:${silent}; } }`,
+    { main: 'worker_shutdown_timeout 100ms;' },
+  );
   const upload = await gw.connect();
   upload.write(HEAD);
+  const stream = await openFrames(port);
+  stream.send(getFrame(1, '/stream'));
+  await expect.poll(() => requests).toHaveLength(1);
   await gw.expect('GET /', { status: 200 });
   gw.signal('SIGQUIT');
   await gw.ended();
   expect(await upload.closed).toBe('');
+  expect(gw.accessLog()).toMatch(/"POST \/events HTTP\/1\.1" 499/);
+  expect(gw.accessLog()).toMatch(/"GET \/stream HTTP\/2\.0" 499/);
 });
 
 test('SIGINT twice, as a terminal and the supervisor send it, ends once', async (t) => {
