@@ -16,6 +16,8 @@ export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   /** The peer has not begun with the request, so it may be sent again whatever its method is (RFC 9113, 8.7). */
   readonly isUnprocessed: boolean = false;
+  /** The peer has refused this request, but works: the same one may be asked again. */
+  readonly isRefusal: boolean = false;
   /** The level of its line in the error log. */
   readonly level: 'error' | 'crit';
 
@@ -29,9 +31,22 @@ export class UpstreamFault extends Error {
 /** The peer has refused a request, or its connection ended, before it looked at it. */
 export class UnprocessedFault extends UpstreamFault {
   override readonly isUnprocessed = true;
+  override readonly isRefusal = true;
 
   constructor(message: string) {
     super('error', message);
+  }
+}
+
+/**
+ * The connection ended before the peer said a word. It has not begun with the request that was sent at once, so it counts
+ * as one that could not be reached.
+ */
+export class UnheardFault extends UpstreamFault {
+  override readonly isUnprocessed = true;
+
+  constructor({ message, level }: UpstreamFault) {
+    super('error', message, level);
   }
 }
 

@@ -160,7 +160,7 @@ export class Forwarding implements Caller {
   }
 
   #outcomeOf(fault: UpstreamFault): 'stale' | 'unprocessed' | 'failed' {
-    if (fault.isUnprocessed && this.#refusals++ < MOST_REFUSALS) return 'unprocessed';
+    if (fault.isRefusal && this.#refusals++ < MOST_REFUSALS) return 'unprocessed';
     // nginx: a kept connection that the peer has closed does not use up a try. An open one would be used again.
     if (!this.#isReused || fault.kind !== 'error' || this.#connection?.isLost !== true) return 'failed';
     this.#stale++;

@@ -5,6 +5,7 @@ import {
   invalidResponse,
   type Stage,
   timedOut,
+  UnheardFault,
   UnprocessedFault,
   UpstreamFault,
 } from '../fault.ts';
@@ -38,6 +39,8 @@ export interface StreamOwner {
   released(stream: RequestStream): void;
   /** Called when the peer was silent for too long: later requests use another connection. */
   suspect(): void;
+  /** The peer has sent its settings, the first thing that it sends. */
+  readonly hasSettings: boolean;
   /** The reason why the connection has ended; `undefined` if it has not. */
   readonly broken: ((stage: Stage) => UpstreamFault) | undefined;
 }
@@ -272,9 +275,9 @@ export class RequestStream implements Carrier {
     const stage = this.#stage();
     if (!this.#hasHead && (this.#isRefused || code === NGHTTP2_REFUSED_STREAM))
       return new UnprocessedFault(`upstream refused the stream while ${stage}`);
-    const { broken } = this.#owner;
-    if (broken) return broken(stage);
-    if (this.#connectionError) return connectionFault(this.#connectionError, stage);
+    const { broken, hasSettings } = this.#owner;
+    const lost = broken?.(stage) ?? (this.#connectionError && connectionFault(this.#connectionError, stage));
+    if (lost) return hasSettings || lost.kind !== 'error' ? lost : new UnheardFault(lost);
     if (code === undefined || code === NGHTTP2_NO_ERROR) return closedEarly(stage);
     return invalidResponse(`upstream rejected request with error ${errorName(code)}`, stage);
   }

@@ -220,16 +220,21 @@ for (const { it, react, says } of cuts) {
 }
 
 /** Requests that a peer has not processed are sent to another one, whatever their method. */
-const retries: readonly { it: string; react: React }[] = [
+const retries: readonly { it: string; react: React; greeting?: Uint8Array }[] = [
   { it: 'refuses', react: toRequests(reset(7)) },
   { it: 'gives up with a GOAWAY', react: toRequests(goaway(0, 0)) },
   { it: 'gives up with a GOAWAY and an error', react: toRequests(goaway(0, 2)) },
+  {
+    it: 'leaves without a word',
+    react: (socket, { type }) => void (type === FRAME.headers && socket.end()),
+    greeting: Buffer.alloc(0),
+  },
 ];
 
-for (const { it, react } of retries) {
+for (const { it, react, greeting } of retries) {
   for (const buffering of ['on', 'off']) {
     test(`a POST that a peer ${it} goes to the next one with its body (buffering ${buffering})`, async (t) => {
-      const bad = await startRawHttp2(t, react);
+      const bad = await startRawHttp2(t, react, greeting);
       const good = await startHttp2(t, (stream) => {
         stream.respond({ ':status': 200 });
         stream.pipe(stream);
