@@ -30,7 +30,7 @@ import {
   loginRoleOf,
 } from './directives/index.ts';
 import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
-import { hasPrograms, WAYS_OUT } from './postgres-programs.ts';
+import { hasPrograms, waysOut } from './postgres-programs.ts';
 import { variables } from './variables.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
@@ -77,7 +77,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
     if (schema !== undefined && !schemas.includes(schema))
       report.on('root', `is in schema "${schema}", which is not one of "dbrest_schemas"`);
     if (config.pass?.kind === 'embedded' && !hasPrograms())
-      report.on('pass', 'needs PostgreSQL, which is not on this machine', WAYS_OUT);
+      report.on('pass', 'needs PostgreSQL, which is not on this machine', waysOut());
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
     // With settings of the database, the file alone does not decide.

