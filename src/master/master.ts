@@ -125,9 +125,15 @@ export class Master {
     });
   }
 
-  /** Starts the gateway; resolves when all workers listen and rejects with a reason in one line. */
+  /**
+   * Starts the gateway; resolves when all workers listen, or when it was stopped meanwhile, and rejects with a reason in
+   * one line.
+   */
   start(candidate: AcceptedCandidate): Promise<void> {
-    const started = this.#start(candidate);
+    const started = this.#start(candidate).catch((error: unknown) => {
+      // What a stop has broken off is not a fault.
+      if (!this.#stopping) throw error;
+    });
     this.#busy = started.catch(() => undefined);
     return started;
   }
