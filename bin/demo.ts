@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { probePort, supervise } from '../src/master/index.ts';
 import {
   check,
@@ -13,7 +13,9 @@ import {
 } from '../src/pipeline.ts';
 import { findAccount, helperEnvironment } from '../src/system/index.ts';
 import { VERSION } from '../src/version.ts';
-import { packageRoot, releaseFile } from './installation.ts';
+import { packageRoot } from './installation.ts';
+import { commandWords } from './invocation.ts';
+import { DEMO_DATA } from './options.ts';
 import { dataFault, demoSource, registerDemo, runningDemo } from './running-demo.ts';
 
 /** Options of `gw demo`. */
@@ -23,7 +25,6 @@ interface DemoOptions {
 }
 
 const MAX_PORT = 65_535;
-const OTHER_DIRECTORY = 'gw demo --data DIR takes another directory';
 
 /** Runs `conf/demo.conf` on embedded stores with their data in one directory, and prints commands to try. */
 export async function demo({ port, data }: DemoOptions): Promise<number> {
@@ -33,7 +34,6 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
     process.stderr.write(`gw: ${fault}\n`);
     return 1;
   }
-  if (!(await hasPostgres(data))) return 1;
   process.stderr.write(`starting the demo on http://127.0.0.1:${port}/${firstSteps(data)}\n`);
   const forget = registerDemo(data, Number(port));
   const source: ConfigSource = {
@@ -55,17 +55,16 @@ export async function demo({ port, data }: DemoOptions): Promise<number> {
   }
 }
 
-/** Fetches PostgreSQL if it is needed and there is none. Returns false after printing the reason if that fails. */
-async function hasPostgres(data: string): Promise<boolean> {
-  if (process.env['DATABASE_URL'] !== undefined || hasPrograms()) return true;
+/** Fetches PostgreSQL if it is needed and there is none. Returns the reason if that fails. */
+async function postgresFault(data: string): Promise<string | undefined> {
+  if (process.env['DATABASE_URL'] !== undefined || hasPrograms()) return undefined;
   const { ensurePrograms } = await loadDbrestTools();
   const onFetch = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
     await ensurePrograms(resolve(data, 'pg'), { onFetch });
-    return true;
+    return undefined;
   } catch (error) {
-    process.stderr.write(`gw: ${(error as Error).message}\n`);
-    return false;
+    return (error as Error).message;
   }
 }
 
@@ -75,33 +74,53 @@ function firstSteps(data: string): string {
   return isFirst ? `: its PostgreSQL is created in ${data}/pg, once` : '';
 }
 
-/** Prepares the data directory. Returns the reason if the demo cannot run. */
+/** Prepares the data directory. Returns the reason if the demo cannot run, and then leaves no new directory. */
 async function prepareDemo(port: string, data: string): Promise<string | undefined> {
   const wanted = Number(port);
   if (!/^\d+$/.test(port) || wanted < 1 || wanted > MAX_PORT) return `invalid port "${port}"`;
+  const elsewhere = `${demoCommand()} --data DIR takes another directory`;
+  let first: string | undefined;
   try {
     // The embedded server runs under another account if we are root, which must be able to pass through the directory.
-    mkdirSync(data, { recursive: true, mode: 0o711 });
+    first = mkdirSync(data, { recursive: true, mode: 0o711 });
   } catch (error) {
-    return `cannot create "${data}": ${(error as Error).message}; ${OTHER_DIRECTORY}`;
+    return `cannot create "${data}": ${(error as Error).message}; ${elsewhere}`;
   }
   const fault = dataFault(data);
-  if (fault !== undefined) return `${fault}; ${OTHER_DIRECTORY}`;
+  if (fault !== undefined) return `${fault}; ${elsewhere}`;
   const other = runningDemo(data);
   if (other)
-    return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; ${OTHER_DIRECTORY}`;
-  if (await isFree(wanted)) return undefined;
-  const free = await nextFree(wanted);
-  return `port ${port} is in use; port ${free} is free: ${demoCommand()} --port ${free}`;
+    return `a demo runs on "${data}" already: http://127.0.0.1:${other.port}/, process ${other.pid}; ${elsewhere}`;
+  const reason = (await portFault(wanted, data)) ?? (await postgresFault(data));
+  if (reason !== undefined && first !== undefined) removeEmpty(resolve(data), first);
+  return reason;
 }
 
+/** Removes a directory and those above it, up to the first one that was created, unless there is something in them. */
+function removeEmpty(directory: string, first: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    return;
+  }
+  if (directory !== first) removeEmpty(dirname(directory), first);
+}
+
+async function portFault(port: number, data: string): Promise<string | undefined> {
+  if (await isFree(port)) return undefined;
+  const free = await nextFree(port);
+  return `port ${port} is in use; port ${free} is free: ${demoCommand()} --port ${free}${option('--data', data)}`;
+}
+
+/** The words that start the demo as it was started. */
 function demoCommand(): string {
-  return isInstalled() ? 'gw demo' : 'npm start --';
+  return process.env['npm_lifecycle_event'] === 'start' ? 'npm start --' : `${commandWords()} demo`;
 }
 
-/** Outside of a checkout `npx gw` may be the program of somebody else. */
-function isInstalled(): boolean {
-  return existsSync(releaseFile());
+/** An option for the data directory in a command to copy; '' for the directory that is taken without it. */
+function option(name: string, data: string): string {
+  if (resolve(data) === resolve(DEMO_DATA)) return '';
+  return ` ${name} ${/^[\w./-]+$/.test(data) ? data : `'${data.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** Tells whether the default serving account can read these directories. */
@@ -157,7 +176,7 @@ function banner(
   events    curl -N -H 'Accept: text/event-stream' ${url}/events
   publish   curl -H 'Content-Type: application/json' --data '{"type":"hello"}' ${url}/events
   upstream  curl -i ${url}/pages/1   twice: the second response is that of the cache
-  control   ${isInstalled() ? 'gw' : 'npx gw'} status && curl ${url}/runtime/describe
+  control   ${commandWords()} status${option('-p', data)} && curl ${url}/runtime/describe
 ready in ${(tookMs / 1000).toFixed(1)} s · Ctrl-C stops everything · data stays in ${data}
 `;
 }

@@ -3,6 +3,7 @@ import { type ConfigTree, type DirectiveNode, formatFaults, placeText } from '..
 import { directives } from '../src/tools/lookups.ts';
 import { load } from '../src/pipeline.ts';
 import { VERSION } from '../src/version.ts';
+import { chosenSource } from './chosen-config.ts';
 import { packageRoot } from './installation.ts';
 import { sourceOf } from './options.ts';
 import { columns, visible } from './terminal.ts';
@@ -57,7 +58,7 @@ export function environ({ config, prefix, json }: EnvironOptions): number {
     processors: availableParallelism(),
     installation: packageRoot(),
     directory: process.cwd(),
-    configuration: sourceOf({ confFile: config, prefix }).confFile,
+    configuration: chosenSource({ confFile: config, prefix }).confFile,
   };
   if (json === true) process.stdout.write(`${JSON.stringify({ ...facts, variables }, undefined, 2)}\n`);
   else process.stdout.write(`${columns(Object.entries(facts).map(pair))}\n${variablesText(variables)}`);

@@ -1,7 +1,7 @@
 import { formatFaults } from '../grammar/index.ts';
 import type { RestLocation } from '../src/tools/lookups.ts';
 import { load, type Loaded } from '../src/pipeline.ts';
-import { chosenSource, tellChoice } from './running-demo.ts';
+import { chosenSource, tellChoice } from './chosen-config.ts';
 import { visible } from './terminal.ts';
 
 /** The configuration of a command; default: the one that a start would load. */
@@ -18,7 +18,7 @@ type LoadedConfig = { readonly [K in 'plan' | 'tree' | 'bound']: NonNullable<Loa
 
 /** Loads a configuration and prints its faults; `undefined` if it is refused. */
 export function loadConfig({ config, prefix, compat }: ConfigOptions): LoadedConfig | undefined {
-  const source = chosenSource({ config, prefix });
+  const source = chosenSource({ confFile: config, prefix });
   tellChoice(source, config);
   const name = config ?? source.name;
   const { plan, tree, bound, report } = load({ ...source, name, ...(compat && { compat }) });

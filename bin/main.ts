@@ -1,4 +1,4 @@
-import { type Options, parseOptions, sourceOf, usage } from './options.ts';
+import { type Options, parseOptions, usage } from './options.ts';
 import { VERSION } from '../src/version.ts';
 
 /**
@@ -30,7 +30,8 @@ async function versionText(options: Options): Promise<string> {
   const first = `gw version: gw/${VERSION}\n`;
   if (options.version === 'short') return first;
   const { otherVersions } = await import('./running-gateway.ts');
-  return first + otherVersions(sourceOf(options)) + (await import('./version.ts')).buildFacts();
+  const { chosenSource } = await import('./chosen-config.ts');
+  return first + otherVersions(chosenSource(options)) + (await import('./version.ts')).buildFacts();
 }
 
 /** Ends the process silently if the reader of the output has ended, as `head` does. */

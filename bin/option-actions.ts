@@ -1,8 +1,9 @@
 import { formatFault, formatFaults, type PrintOptions, takesColor } from '../grammar/index.ts';
 import { dump, tree } from '../src/tools/lookups.ts';
-import { accountFault, pidFileOf, readTrustedPid } from '../src/master/index.ts';
+import { accountFault, pidFileOf, readGatewayPid } from '../src/master/index.ts';
 import { check, checkPolicyOf, type Finding, load, type Loaded } from '../src/pipeline.ts';
-import { type Options, type Signal, sourceOf } from './options.ts';
+import { adviceWithout, chosenSource, refusalOf, tellChoice } from './chosen-config.ts';
+import type { Options, Signal } from './options.ts';
 import { askFor, sendTo, tellOutcome } from './running-gateway.ts';
 import { visible } from './terminal.ts';
 
@@ -11,11 +12,12 @@ import { visible } from './terminal.ts';
  * check`.
  */
 export async function test(options: Options): Promise<number> {
-  const source = sourceOf(options);
+  const source = chosenSource(options);
+  if (options.quiet !== true) tellChoice(source, options.confFile);
   const loaded = load(source);
   const { plan, report, advice, tree: read } = loaded;
   const printing = { program: 'gw', color: takesColor(process.stderr), hidden: report.hidden };
-  process.stderr.write(formatFaults(report, printing));
+  process.stderr.write(formatFaults(report, printing) + adviceWithout(source, options.confFile));
   const accountProblem = plan && (await accountFault(plan.main.core));
   if (accountProblem !== undefined) process.stderr.write(`gw: [emerg] ${accountProblem}\n`);
   if (
@@ -70,13 +72,19 @@ const NAMES: Readonly<Record<Signal, NodeJS.Signals>> = {
  * reload. With `--wait`, tells how the reload went.
  */
 export async function sendSignal(options: Options): Promise<number> {
-  const { plan, report } = load(sourceOf(options));
+  const source = chosenSource(options);
+  const refusal = refusalOf(source, options.confFile, 'signal');
+  if (refusal !== undefined) {
+    process.stderr.write(`gw: [error] ${refusal}\n`);
+    return 1;
+  }
+  const { plan, report } = load(source);
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
   if (!plan) return 1;
   const pidFile = pidFileOf(plan);
   try {
     if (options.wait === true) return tellOutcome(await askFor('reload', pidFile));
-    sendTo(readTrustedPid(pidFile), NAMES[options.signal as Signal]);
+    sendTo(readGatewayPid(pidFile), NAMES[options.signal as Signal]);
     return 0;
   } catch (error) {
     process.stderr.write(`gw: [error] ${visible((error as Error).message)}\n`);

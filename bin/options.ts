@@ -184,8 +184,10 @@ export function sourceOf({ confFile, prefix = '.', globals, errorLog, compat }: 
   return { prefix: directory, confFile: path, name, globals, errorLog, compat };
 }
 
+/** The file of nginx, by which nginx itself may run on this machine. */
+export const NGINX_CONF = '/etc/nginx/nginx.conf';
 /** The default files. A service without options uses the last ones: gw's own, or that of the nginx it replaces. */
-const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.conf', '/etc/nginx/nginx.conf'];
+export const DEFAULT_NAMES = ['gateway.conf', 'conf/gateway.conf', '/etc/gw/gateway.conf', NGINX_CONF];
 
 function defaultName(prefix: string): string {
   return DEFAULT_NAMES.find((name) => existsSync(resolve(prefix, name))) ?? 'gateway.conf';

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { commandName, runMaster, supervise } from '../src/master/index.ts';
 import type { ConfigSource } from '../src/pipeline.ts';
+import { adviceWithout, tellChoice } from './chosen-config.ts';
 import { type Options, sourceOf } from './options.ts';
 
 /**
@@ -12,10 +13,12 @@ export async function run(options: Options): Promise<number> {
   const source = sourceOf(options);
   const wanted = processModeOf(source);
   if (wanted.daemon && process.env['GW_DAEMON'] === undefined) return detach();
-  if (options.confFile === undefined && !wanted.daemon && existsSync(source.confFile))
-    process.stderr.write(`gw: using the configuration file ${source.confFile}\n`);
+  if (!wanted.daemon) tellChoice(source, options.confFile);
+  const advice = adviceWithout(source, options.confFile);
   const events = { onReady: tellStarter };
-  return wanted.alone ? runMaster(source, events) : supervise([JSON.stringify(source)], events);
+  const code = await (wanted.alone ? runMaster(source, events) : supervise([JSON.stringify(source)], events));
+  process.stderr.write(advice);
+  return code;
 }
 
 interface ProcessMode {

@@ -1,21 +1,15 @@
-import { constants, existsSync, lstatSync, rmSync, type Stats, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { constants, existsSync, lstatSync, realpathSync, rmSync, type Stats, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
 import { packageRoot } from './installation.ts';
-import { DEMO_DATA, hasOwnConfig, sourceOf } from './options.ts';
+import { DEMO_DATA } from './options.ts';
 import { readRegularFile } from './regular-file.ts';
 
 /** A demo that runs. */
 interface RunningDemo {
   readonly pid: number;
   readonly port: number;
-}
-
-/** The options of a command that say where its configuration is. */
-interface ConfigOptions {
-  readonly config?: string | undefined;
-  readonly prefix?: string | undefined;
 }
 
 /** In the data directory while a demo runs on it. */
@@ -28,8 +22,14 @@ export function demoSource(data: string, port: number): ConfigSource {
   return {
     prefix: resolve(data),
     confFile: demoFile(),
-    name: 'conf/demo.conf',
+    name: nearPath(demoFile()),
   };
+}
+
+/** Returns a path from the current directory if it leads into it, else the absolute path. */
+export function nearPath(path: string): string {
+  const near = relative(process.cwd(), path);
+  return near.startsWith('..') ? path : near;
 }
 
 function demoFile(): string {
@@ -67,28 +67,24 @@ function isOurs({ uid }: Stats): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/**
- * Returns the configuration of a command: the named one, that of this directory, that of the demo that was started here, or
- * the default one of this machine.
- */
-export function chosenSource({ config, prefix }: ConfigOptions): ConfigSource {
-  if (config !== undefined || hasOwnConfig(prefix ?? '.')) return sourceOf({ confFile: config, prefix });
-  return runningSource(prefix) ?? sourceOf({ prefix });
-}
-
 /** Tells whether a configuration is that of the demo, which is a part of gw. */
 export function isOfDemo({ confFile }: ConfigSource): boolean {
   return confFile === demoFile();
 }
 
-/** Says which file a command takes that names none, where it is not one of this directory. */
-export function tellChoice({ prefix, confFile }: ConfigSource, config: string | undefined): void {
-  if (config !== undefined || hasOwnConfig(prefix) || !existsSync(confFile)) return;
-  process.stderr.write(`gw: using the configuration file ${confFile}\n`);
+/** Tells whether a file is the demo's configuration, by whatever path. */
+export function isDemoFile(file: string): boolean {
+  const demo = demoFile();
+  return existsSync(file) && existsSync(demo) && realpathSync(file) === realpathSync(demo);
+}
+
+/** Tells whether a directory has the data of a demo that this account or root has run. */
+export function hasDemoData(data: string): boolean {
+  return dataFault(data) === undefined && ['kv', 'pg'].some((name) => existsSync(join(data, name)));
 }
 
 /** Returns the configuration of the demo that runs here, whose data is in `prefix` or in the default directory. */
-function runningSource(prefix = DEMO_DATA): ConfigSource | undefined {
+export function runningSource(prefix = DEMO_DATA): ConfigSource | undefined {
   const demo = runningDemo(prefix);
   return demo && demoSource(prefix, demo.port);
 }

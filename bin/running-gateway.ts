@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Outcome,
   pidFileOf,
+  readGatewayPid,
   readStatus,
   readTrustedPid,
   type RunningStatus,
@@ -71,7 +72,7 @@ function statusBy(source: ConfigSource): RunningStatus | undefined {
 
 /** Asks the running gateway for a reload or an upgrade; resolves to how it went. Throws if it cannot be asked. */
 export async function askFor(kind: Outcome['kind'], pidFile: string): Promise<Outcome> {
-  const pid = readTrustedPid(pidFile);
+  const pid = readGatewayPid(pidFile);
   await statusOf(pidFile);
   // An earlier reload that has not ended may not have read the files as they are now.
   const sent = process.hrtime.bigint();

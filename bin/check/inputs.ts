@@ -13,9 +13,10 @@ import { contextOf, innermost, wholeAround } from '../../src/tools/check/index.t
 import type { Context } from '../../src/config/index.ts';
 import { allDirectives } from '../../src/tools/lookups.ts';
 import type { ConfigSource } from '../../src/pipeline.ts';
+import { chosenSource, tellChoice } from '../chosen-config.ts';
 import { failureText } from '../terminal.ts';
 import { sourceOf } from '../options.ts';
-import { chosenSource, isOfDemo, tellChoice } from '../running-demo.ts';
+import { isOfDemo } from '../running-demo.ts';
 import type { CheckSettings } from './settings.ts';
 
 /** A configuration to check. */

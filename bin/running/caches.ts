@@ -152,7 +152,10 @@ function findPurge(
   const fitting = found.find((purge) => purge.match === match);
   if (fitting) return targetAt(fitting.reach);
   const conf = `location = /purge { cache_purge_api; cache_purge_zone ${zone}; cache_purge_match ${match}; }`;
-  return `gw: no location of ${loaded.name} purges cache "${zone}" by ${NOUNS[match]}\n  add "${conf}", or name one with --address`;
+  return (
+    loaded.refusal ??
+    `gw: no location of ${loaded.name} purges cache "${zone}" by ${NOUNS[match]}\n  add "${conf}", or name one with --address`
+  );
 }
 
 const NOUNS: Readonly<Record<Match, string>> = { exact: 'key', prefix: 'prefix', tag: 'tag' };

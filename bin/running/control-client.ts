@@ -1,8 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { existsSync } from 'node:fs';
 import { formatFaults } from '../../grammar/index.ts';
 import { inventoryPath, reachEndpoint } from '../../src/tools/lookups.ts';
 import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
-import { chosenSource } from '../running-demo.ts';
+import { chosenSource, refusalOf } from '../chosen-config.ts';
 
 /** Options that locate the running gateway: by its configuration, or by an address. */
 export interface ControlOptions {
@@ -43,14 +44,27 @@ export function findControl(endpoint: string, options: ControlOptions): ControlT
   if (typeof loaded === 'string') return loaded;
   const reach = reachEndpoint(loaded.plan, endpoint);
   if (reach) return targetAt(reach);
+  if (loaded.refusal !== undefined) return loaded.refusal;
   return `gw: no location of ${loaded.name} serves "${endpoint}"\n  add "location = /${endpoint} { control_api ${endpoint}; }", or name a gateway with --address`;
 }
 
-/** Returns the plan of the gateway, or a message with the faults of its configuration. */
-export function loadPlan(options: ControlOptions): { plan: GatewayPlan; name: string } | string {
-  const source = chosenSource(options);
+interface LoadedPlan {
+  readonly plan: GatewayPlan;
+  readonly name: string;
+  /** The message about an endpoint that it lacks, where it may not be a gateway's. */
+  readonly refusal?: string;
+}
+
+/** Returns the plan of the gateway, or a message: there is none, or its configuration has faults. */
+export function loadPlan({ config, prefix }: ControlOptions): LoadedPlan | string {
+  const source = chosenSource({ confFile: config, prefix });
+  const reason = refusalOf(source, config, 'response');
+  const refusal = reason === undefined ? undefined : `gw: ${reason}`;
+  // The file of nginx may be that of the gateway that has taken nginx's place.
+  if (refusal !== undefined && !existsSync(source.confFile)) return refusal;
   const { plan, report } = load(source);
-  if (plan) return { plan, name: source.name };
+  if (plan) return { plan, name: source.name, ...(refusal !== undefined && { refusal }) };
+  if (refusal !== undefined) return refusal;
   return formatFaults(report, { program: 'gw', color: process.stderr.isTTY }).trimEnd();
 }
 

@@ -48,7 +48,8 @@ function findEvents({ address, ...options }: ControlOptions): EventsTarget | str
   const loaded = loadPlan(options);
   if (typeof loaded === 'string') return loaded;
   const reach = reachEvents(loaded.plan);
-  if (!reach) return `gw: no location of ${loaded.name} serves events\n  name one with --address`;
+  if (!reach)
+    return loaded.refusal ?? `gw: no location of ${loaded.name} serves events\n  name one with --address`;
   const { publishKey } = reach;
   return { target: targetAt(reach), ...(publishKey !== undefined && { publishKey }) };
 }

@@ -23,7 +23,10 @@ const EVENTS = 'its events endpoint, such as http://127.0.0.1:8080/events';
 function running(command: Command, address: string = SURFACE): Command {
   return command
     .option('-c, --config <file>', 'configuration of the gateway, which says where it listens')
-    .option('-p, --prefix <directory>', 'directory that relative paths start from')
+    .option(
+      '-p, --prefix <directory>',
+      'directory that relative paths start from; that of the data of gw demo --data',
+    )
     .option('--address <url>', address);
 }
 

@@ -2,7 +2,7 @@ import { formatFaults } from '../../grammar/index.ts';
 import { pidFileOf } from '../../src/master/index.ts';
 import { load } from '../../src/pipeline.ts';
 import { VERSION } from '../../src/version.ts';
-import { sourceOf } from '../options.ts';
+import { chosenSource, refusalOf } from '../chosen-config.ts';
 import { askFor, statusOf, supervisorText, tellOutcome } from '../running-gateway.ts';
 import { visible } from '../terminal.ts';
 
@@ -18,7 +18,13 @@ export interface UpgradeOptions {
  * has a fault, or the running program goes on.
  */
 export async function upgrade({ config, prefix, orReload }: UpgradeOptions): Promise<number> {
-  const { plan, report } = load(sourceOf({ confFile: config, prefix }));
+  const source = chosenSource({ confFile: config, prefix });
+  const refusal = refusalOf(source, config, 'signal');
+  if (refusal !== undefined) {
+    process.stderr.write(`gw: [error] ${refusal}\n`);
+    return 1;
+  }
+  const { plan, report } = load(source);
   process.stderr.write(formatFaults(report, { program: 'gw', color: process.stderr.isTTY }));
   if (!plan) return 1;
   const pidFile = pidFileOf(plan);

@@ -51,7 +51,10 @@ function findGroups({ address, ...options }: ControlOptions): ReadonlyMap<string
   if (typeof loaded === 'string') return loaded;
   const reached = reachGroups(loaded.plan);
   if (reached.size > 0) return new Map([...reached].map(([name, reach]) => [name, targetAt(reach)]));
-  return `gw: no location of ${loaded.name} serves "dynamic_upstreams_api"\n  name one with --address`;
+  return (
+    loaded.refusal ??
+    `gw: no location of ${loaded.name} serves "dynamic_upstreams_api"\n  name one with --address`
+  );
 }
 
 function findGroup(name: string, options: ControlOptions): ControlTarget | string {

@@ -3,7 +3,13 @@ import type { ConfigSource } from '../pipeline.ts';
 import type { MasterEvents } from './main.ts';
 import type { SuperviseOptions } from './supervisor.ts';
 
-export { pidFileOf, readStatus, readTrustedPid, type RunningStatus } from './process-files.ts';
+export {
+  pidFileOf,
+  readGatewayPid,
+  readStatus,
+  readTrustedPid,
+  type RunningStatus,
+} from './process-files.ts';
 export { commandName } from './process-name.ts';
 export type { Outcome } from './protocol.ts';
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -85,7 +86,7 @@ export function readPidFile(path: string): number {
 }
 
 /**
- * Returns the process id in the pid file, for a command that sends a signal. As root, throws if the file belongs to an
+ * Returns the process id in the pid file, for a command that asks its process. As root, throws if the file belongs to an
  * account that could not send the signal itself.
  */
 export function readTrustedPid(path: string): number {
@@ -93,6 +94,33 @@ export function readTrustedPid(path: string): number {
   const reason = distrustOf(file, pid);
   if (reason !== undefined) throw new Error(`no signal is sent: "${path}" ${reason} process ${pid}`);
   return pid;
+}
+
+/**
+ * Returns the process id in the pid file of a gateway, for a command that sends a signal. Throws as `readTrustedPid` does,
+ * and if another program has this id: the file may be that of nginx, or left of a gateway that was killed.
+ */
+export function readGatewayPid(path: string): number {
+  const pid = readTrustedPid(path);
+  const title = readStatus(path) ? undefined : titleOf(pid);
+  if (title === undefined || TITLE.test(title)) return pid;
+  const named = title === '' ? '' : `: it is "${title}"`;
+  throw new Error(`no signal is sent: process ${pid} in "${path}" is not gw's${named}`);
+}
+
+/** The name of a supervisor or master; that of nginx's master is followed by the command line. */
+const TITLE = /^[^ ]+: (supervisor|master) process$/;
+
+/** Returns what `ps` shows for a process; `undefined` if it does not exist, or the system does not tell. */
+function titleOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    if (process.platform === 'linux') return undefined;
+    return (
+      spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() || undefined
+    );
+  }
 }
 
 /** Both are those of one file, though another may take its place. */

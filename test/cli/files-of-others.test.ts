@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { registerDemo, runningDemo } from '../../bin/running-demo.ts';
 import { directoryWith, gw } from './command.ts';
@@ -77,7 +77,7 @@ test('gw demo says why it does not take a directory', async (t) => {
   expect(await gw(dir, ['demo'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'gw: ".gw" is no directory; gw demo --data DIR takes another directory\n',
+    stderr: `gw: ".gw" is no directory; ${resolve('bin/gw')} demo --data DIR takes another directory\n`,
   });
 });
 
@@ -110,3 +110,17 @@ test('gw -V does not mind the faults of a configuration', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': 'http { nonsense; } }' });
   expect(await gw(dir, ['-V'])).toMatchObject({ code: 0, stderr: expect.stringMatching(/\nbuilt /) });
 });
+
+const asked = [['status'], ['live', '-p', '.gw'], ['events', 'list'], ['-s', 'stop'], ['upgrade']];
+for (const args of asked) {
+  test(`gw ${args.join(' ')} says where the demo has ended`, async (t) => {
+    const dir = directoryWith(t, { '.gw/kv/data.mdb': '' });
+    expect(await gw(dir, args)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^gw: (\[error\] )?no gateway runs here: the demo of \.gw has ended\n {2}"\S+ demo" starts one; -c FILE/,
+      ),
+    });
+  });
+}

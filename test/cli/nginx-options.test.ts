@@ -1,6 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
-import { directoryWith, HAS_NGINX, runIn } from './command.ts';
+import { GW } from '../harness/gateway.ts';
+import { directoryWith, HAS_NGINX, runIn, type Said } from './command.ts';
 import { firstAsProgram } from './in-process.ts';
 
 const gw = firstAsProgram();
@@ -152,6 +155,68 @@ test('-s reports which pid file or process is missing or wrong', async (t) => {
     /^gw: \[\w+\] kill\(4194303, .*\) failed \(3: No such process\)\n$/,
   );
 });
+
+test('no signal is sent to a process that is not gw', async (t) => {
+  const dir = directoryWith(t, { 'gateway.conf': GOOD, 'other.pid': `${process.pid}\n` });
+  const said = await gw(dir, ['-s', 'stop', '-g', 'pid other.pid;']);
+  expect(said).toMatchObject({ code: 1, stdout: '' });
+  expect(said.stderr).toMatch(
+    new RegExp(
+      `^gw: \\[error\\] no signal is sent: process ${process.pid} in "DIR/other\\.pid" is not gw's: it is ".+"\n$`,
+    ),
+  );
+});
+
+/** Runs gw where no file of nginx's can be found, or only one of its own. */
+function hidingNginx(dir: string, args: readonly string[], conf?: string): Promise<Said> {
+  const write = conf === undefined ? '' : `printf '%s' "$CONF" > /etc/nginx/nginx.conf;`;
+  const script = `mkdir -p /etc/nginx && mount -t tmpfs none /etc/nginx; ${write} exec "$@"`;
+  const command = ['unshare', '-m', 'sh', '-c', script, 'sh', process.execPath, GW, ...args];
+  return runIn(dir, command, { env: { CONF: conf } });
+}
+const canHide = process.platform === 'linux' && spawnSync('unshare', ['-m', 'true']).status === 0;
+
+test.runIf(canHide)('a command without a configuration says where it searched, and what to do', async (t) => {
+  const dir = directoryWith(t, {});
+  const advice =
+    '  searched in DIR: gateway.conf, conf/gateway.conf, /etc/gw/gateway.conf and /etc/nginx/nginx.conf\n' +
+    `  "${resolve('bin/gw')} -c FILE" names another file, "${resolve('bin/gw')} example rest > gateway.conf" writes one to start from, "${resolve('bin/gw')} demo" shows what there is\n`;
+  for (const args of [[], ['-t']]) {
+    const { code, stderr } = await hidingNginx(dir, args);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/open\(\) "DIR\/gateway\.conf" failed \(2: No such file or directory\)\n/);
+    expect(stderr).toContain(advice);
+  }
+  const said = await hidingNginx(dir, ['status']);
+  expect(said.stderr).toBe(
+    'gw: no gateway is known here: there is no gateway.conf, conf/gateway.conf or /etc/gw/gateway.conf\n  -c FILE or --address URL names one\n',
+  );
+});
+
+test.runIf(canHide)(
+  "nginx's file is taken for a signal only if it is named, and never to be changed",
+  async (t) => {
+    const dir = directoryWith(t, {});
+    const refused =
+      'no signal is sent: the configuration would be /etc/nginx/nginx.conf, by which nginx may run\n  -c /etc/nginx/nginx.conf takes it all the same\n';
+    for (const args of [['-s', 'stop'], ['upgrade']])
+      expect(await hidingNginx(dir, args, GOOD)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `gw: [error] ${refused}`,
+      });
+    const named = await hidingNginx(
+      dir,
+      ['-s', 'stop', '-c', '/etc/nginx/nginx.conf'],
+      `pid ${dir}/none.pid;${GOOD}`,
+    );
+    expect(named.stderr).toBe('gw: [error] open() "DIR/none.pid" failed (2: No such file or directory)\n');
+    expect((await hidingNginx(dir, ['status'], GOOD)).stderr).toMatch(/^gw: no gateway is known here: /);
+    expect((await hidingNginx(dir, ['-t'], GOOD)).stderr).toMatch(
+      /^gw: using the configuration file \/etc\/nginx\/nginx\.conf: there is no gateway\.conf, conf\/gateway\.conf or \/etc\/gw\/gateway\.conf\n/,
+    );
+  },
+);
 
 test('-t and a signal do not report directives without effect', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': `user nobody;\n${GOOD}` });

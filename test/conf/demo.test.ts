@@ -13,6 +13,9 @@ import { freePort } from '../harness/ports.ts';
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
+/** The program of this checkout, for a command in another directory. */
+const PROGRAM = resolve('bin/gw');
+
 /** The accounts that run `gw demo`: root changes to `nobody` for the second one. */
 const users = isRoot ? (['root', 'nobody'] as const) : (['us'] as const);
 
@@ -39,6 +42,7 @@ async function tryDemo(user: (typeof users)[number], data: string): Promise<stri
   const demo = launch(program, args, { cwd: '/', env: { PATH: process.env['PATH'] } });
   try {
     await demo.waitForOutput(/Ctrl-C stops everything/);
+    expect(demo.output()).toContain(`  control   ${PROGRAM} status -p ${data} && curl `);
     const rows = await call(port, '/rest/todos?select=id,task&done=is.false&order=id');
     expect(JSON.parse(rows.body)).toEqual([
       { id: 2, task: 'try the gateway' },
@@ -64,7 +68,7 @@ test.for(users)(
     const data = dataDir(t, user);
     const first = await tryDemo(user, data);
     const banner =
-      /^starting the demo on http:\/\/127\.0\.0\.1:\d+\/: its PostgreSQL is created in \S+, once\ngw \S+ · node \S+ · 2 workers · conf conf\/demo\.conf \(gw check: 0 errors, 0 warnings\)\n/;
+      /^starting the demo on http:\/\/127\.0\.0\.1:\d+\/: its PostgreSQL is created in \S+, once\ngw \S+ · node \S+ · 2 workers · conf \S+\/conf\/demo\.conf \(gw check: 0 errors, 0 warnings\)\n/;
     expect(first.replace(LOSSES, '')).toMatch(banner);
     expect(await tryDemo(user, data)).toMatch(/^starting the demo on http:\/\/127\.0\.0\.1:\d+\/\n/);
     // `stop` has checked the process group; PostgreSQL removes this file when it ends in good order.
@@ -91,8 +95,11 @@ test('the demo names a free port when its own is taken', async (t) => {
   const demo = launch(process.execPath, [GW, 'demo', '--port', String(port), '--data', data], { cwd: '/' });
   expect(await demo.exited).toEqual({ code: 1, signal: null });
   expect(demo.output()).toMatch(
-    new RegExp(`^gw: port ${port} is in use; port \\d+ is free: npm start -- --port \\d+\n$`),
+    new RegExp(
+      `^gw: port ${port} is in use; port \\d+ is free: ${PROGRAM} demo --port \\d+ --data ${data}\n$`,
+    ),
   );
+  expect(existsSync(data)).toBe(false);
   await demo.stop();
 });
 
@@ -120,25 +127,30 @@ test('commands find the demo of their directory, whose data no second one takes'
   const demo = launch(process.execPath, [GW, 'demo', '--port', String(port)], { cwd: directory });
   t.onTestFinished(async () => void (await demo.stop('SIGINT')));
   await demo.waitForOutput(/Ctrl-C stops everything/);
-  const said = await Promise.all(
-    [
-      ['ready'],
-      ['status'],
-      ['flag', 'set', 'new_greeting'],
-      ['demo', '--port', String(await freePort())],
-      ['explain', 'GET', `http://127.0.0.1:${port}/rest/todos`],
-      ['check'],
-      ['check', '--fix'],
-    ].map((args) => gw(directory, args)),
-  );
-  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 1, 0, 0, 2]);
-  const told = `gw: using the configuration file ${resolve('conf/demo.conf')}\n`;
-  for (const { stderr } of said.slice(4, 6)) expect(stderr.startsWith(told)).toBe(true);
-  expect(said[4]?.stdout).toMatch(/^LOCATION +\/rest\/ +conf\/demo\.conf:\d+$/m);
+  const file = resolve('conf/demo.conf');
+  const question = ['explain', 'GET', `http://127.0.0.1:${port}/rest/todos`];
+  const commands = [
+    ['ready'],
+    ['status'],
+    ['flag', 'set', 'new_greeting'],
+    ['demo', '--port', String(await freePort())],
+    question,
+    ['check'],
+    ['check', '--fix'],
+    [...question, '-c', file],
+    ['-t'],
+    ['-s', 'reload', '--wait'],
+  ];
+  const said = await Promise.all(commands.map((args) => gw(directory, args)));
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 1, 0, 0, 2, 0, 0, 0]);
+  const told = `gw: using the configuration file ${file}: a demo runs on .gw\n`;
+  for (const at of [4, 5, 8]) expect(said[at]?.stderr.startsWith(told)).toBe(true);
+  for (const at of [4, 7])
+    expect(said[at]?.stdout).toMatch(new RegExp(`^LOCATION +/rest/ +${file}:\\d+$`, 'm'));
   expect(said[6]?.stderr).toContain("the demo's configuration is a part of gw");
   expect(said[0]?.stdout).toBe(`OK: http://127.0.0.1:${port}/runtime/ready\n`);
   expect(said[3]?.stderr).toBe(
-    `gw: a demo runs on ".gw" already: http://127.0.0.1:${port}/, process ${demo.pid}; gw demo --data DIR takes another directory\n`,
+    `gw: a demo runs on ".gw" already: http://127.0.0.1:${port}/, process ${demo.pid}; ${PROGRAM} demo --data DIR takes another directory\n`,
   );
   expect((await call(port, '/greeting')).headers.get('x-new-greeting')).toBe('1');
 });
