@@ -3,6 +3,7 @@ import {
   type GatewayView,
   type ListenAddress,
   type PairPaths,
+  type ServerName,
   TICKET_KEY,
   type WorkerScope,
 } from '../contract/index.ts';
@@ -188,6 +189,10 @@ export interface TlsTarget {
 export interface PortTls {
   /** Chooses the server; `serverName` is in lower case, '' if the client sent none. */
   readonly choose: (serverName: string) => TlsTarget;
+  /** The settings for clients that name no server of the port. */
+  readonly fallback: TlsPlan;
+  /** The settings of each server by name; the first server of a name has it. */
+  readonly named: readonly { readonly name: ServerName; readonly plan: TlsPlan }[];
   /** 48 bytes in base64, the same in every worker. */
   readonly ticketKey: string;
 }
@@ -215,12 +220,21 @@ function compilePortTls(
     http2: speaksHttp2(defaultServer),
   };
   const names = new ServerNames<TlsTarget>(nameless);
+  const named: PortTls['named'][number][] = [];
   for (const index of servers) {
     const server = plan.servers[index];
     const target: TlsTarget = { ...settingsOf(index), namesServer: true, http2: speaksHttp2(index) };
-    for (const name of server?.names ?? []) names.add(name, target);
+    for (const name of server?.names ?? []) {
+      names.add(name, target);
+      named.push({ name, plan: target.plan });
+    }
   }
   const choose = (serverName: string): TlsTarget =>
     serverName === '' ? nameless : names.find(serverName).server;
-  return { choose, ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '' };
+  return {
+    choose,
+    fallback: nameless.plan,
+    named,
+    ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '',
+  };
 }

@@ -154,9 +154,12 @@ function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
   const verify = plan?.verify ?? 'off';
   const verifier = plan ? verifierOf(plan) : '';
   return (x) => {
-    const tls = x.request.connection?.tls;
-    if (!tls) return 497;
+    const { connection } = x.request;
+    const tls = connection?.tls;
+    // On uWebSockets.js a request knows nothing of its connection, but has come over TLS.
+    if (connection && !tls) return 497;
     if (verify === 'off') return 0;
+    if (!tls) return 400;
     // The client was verified with another server's authorities, or not at all.
     if (tls.namesServer && tls.serverName.toLowerCase() !== x.request.host) return 421;
     const { client } = tls;

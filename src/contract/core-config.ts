@@ -123,6 +123,13 @@ export interface UserConfig {
   readonly place: { readonly file: string; readonly line: number; readonly column: number };
 }
 
+/** `http_engine`: the engine of ports whose `listen` does not choose one. `auto`: uWebSockets.js where it loads. */
+export interface HttpEngine {
+  readonly engine: 'auto' | 'uws' | 'node';
+  /** True: ports with TLS too, as far as uWebSockets.js can serve them. */
+  readonly tls: boolean;
+}
+
 /** The configuration of the core. Each level has the fields that are legal there. */
 export interface CoreConfig {
   /** `ssl_object_cache_inheritable`. */
@@ -132,7 +139,7 @@ export interface CoreConfig {
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
   /** `auto`: uWebSockets.js where it loads. */
-  readonly httpEngine: 'auto' | 'uws' | 'node';
+  readonly httpEngine: HttpEngine;
   /** Set in the `events` block only. */
   readonly workerConnections?: number;
   readonly pidFile: string;

@@ -42,6 +42,7 @@ export type {
   EnvironmentVariable,
   ErrorPageConfig,
   GzipProxied,
+  HttpEngine,
   KeepaliveTimeout,
   ListenAddress,
   ListenConfig,

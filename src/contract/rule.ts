@@ -86,6 +86,8 @@ export interface CheckedConfig {
    * certificate or token. `method` defaults to GET.
    */
   isOpen(block: BlockView, method?: string): boolean;
+  /** The addresses of the ports that uWebSockets.js serves where it loads. */
+  readonly uwsPorts: ReadonlySet<string>;
   /** Returns whether clients on other machines can reach the server of a block. */
   isPublic(block: BlockView): boolean;
   /** Returns the public ones of the things that modules declare sensitive for a rule. */

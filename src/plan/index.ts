@@ -1,5 +1,5 @@
 export { makePlan } from './make-plan.ts';
-export { locationText, addressText, inOrder, printTree, serverNameText } from './plan-text.ts';
+export { locationText, addressText, engineText, inOrder, printTree, serverNameText } from './plan-text.ts';
 export type {
   GatewayPlan,
   HeadLimits,

@@ -81,7 +81,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },
-    ports: planPorts(servers, { report, httpEngine: coreOf(main).httpEngine }),
+    ports: planPorts(servers, { report, config, httpEngine: coreOf(main).httpEngine }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),
     health: upstreams.checks.plan,

@@ -1,5 +1,5 @@
 import type { ListenAddress, LocationMatch, ServerName } from '../contract/index.ts';
-import type { GatewayPlan, LocationPlan, ServerPlan } from './plan.ts';
+import type { GatewayPlan, LocationPlan, PortPlan, ServerPlan } from './plan.ts';
 
 /** Returns the text of an address in messages. It also identifies a port. */
 export function addressText(address: ListenAddress): string {
@@ -38,11 +38,17 @@ export function locationText(match: LocationMatch): string {
 
 /** Returns the output of `gw -t --tree`: ports, their servers, and the locations in the order of matching. */
 export function printTree({ ports, servers }: GatewayPlan): string {
-  const lines = ports.flatMap(({ address, servers: indices, defaultServer }) => [
-    `listen ${addressText(address)}`,
+  const lines = ports.flatMap(({ servers: indices, defaultServer, ...port }) => [
+    `listen ${addressText(port.address)}${engineText(port)}`,
     ...indices.flatMap((index) => serverLines(servers[index] as ServerPlan, index === defaultServer)),
   ]);
   return lines.map((line) => `${line}\n`).join('');
+}
+
+/** Returns the engine of a port with TLS where uWebSockets.js was asked for, with the reason if it is the other one. */
+export function engineText({ ssl, engine, nodeOnly }: Pick<PortPlan, 'ssl' | 'engine' | 'nodeOnly'>): string {
+  if (nodeOnly !== undefined) return ` (TLS of the node engine, for ${nodeOnly})`;
+  return ssl && engine !== 'node' ? ' (TLS of uWebSockets.js)' : '';
 }
 
 function serverLines({ name, root, named }: ServerPlan, isDefault: boolean): readonly string[] {

@@ -1,5 +1,6 @@
 import type {
   CoreConfig,
+  HttpEngine,
   ListenAddress,
   LocationMatch,
   ServerName,
@@ -56,7 +57,9 @@ export interface PortPlan {
   readonly servers: readonly number[];
   readonly defaultServer: number;
   /** `auto`: uWebSockets.js where it loads. */
-  readonly engine: 'auto' | 'uws' | 'node';
+  readonly engine: HttpEngine['engine'];
+  /** What keeps a port with TLS from uWebSockets.js, though the operator asked for it, with its place. */
+  readonly nodeOnly?: string;
   readonly ssl: boolean;
   readonly proxyProtocol: boolean;
   /** Absent: the port serves HTTP/1 only. */

@@ -6,6 +6,7 @@ import { checkServerNames, checkSslOn, checkTlsPort } from './checks/ports.ts';
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
 import type { HeadLimits, HeadRules, Http2Rules, PortPlan } from './plan.ts';
+import { chooseEngine, type EngineChoice } from './port-engine.ts';
 
 const CONFLICT = 'listen-conflict';
 
@@ -24,19 +25,13 @@ interface PortDraft {
   ssl: boolean;
   proxyProtocol: boolean;
   http2: boolean;
-  engine: PortPlan['engine'] | undefined;
-}
-
-interface PortPlanning {
-  readonly httpEngine: PortPlan['engine'];
-  readonly report: Report;
+  engine: ListenConfig['engine'];
+  engineSpan: Span | undefined;
 }
 
 /** Returns the sockets of all servers. Servers on the same address share one socket and are selected by name. */
-export function planPorts(
-  servers: readonly PlannedServer[],
-  { httpEngine, report }: PortPlanning,
-): readonly PortPlan[] {
+export function planPorts(servers: readonly PlannedServer[], choice: EngineChoice): readonly PortPlan[] {
+  const { report } = choice;
   const ports = new Map<string, PortDraft>();
   for (const [index, server] of servers.entries()) {
     checkSslOn(server, report);
@@ -55,21 +50,38 @@ export function planPorts(
         });
     }
   }
-  for (const port of ports.values()) {
-    const mine = [...port.listens.keys()];
-    checkServerNames({ address: port.address, servers: mine }, servers, report);
-    if (!port.ssl) continue;
-    const fallback = servers[port.defaultServer ?? (mine[0] as number)] as PlannedServer;
-    checkTlsPort(
-      mine.map((index) => servers[index] as PlannedServer),
-      fallback,
-      report,
-    );
-  }
-  return [...ports.values()].map((port) => {
-    const plan = portPlan(port, servers);
-    return { ...plan, engine: engineOf(port, plan.http2 ? 'node' : httpEngine) };
-  });
+  for (const port of ports.values()) checkPort(port, servers, report);
+  return [...ports.values()].map((port) => plannedPort(port, servers, choice));
+}
+
+function checkPort(port: PortDraft, servers: readonly PlannedServer[], report: Report): void {
+  const mine = [...port.listens.keys()];
+  checkServerNames({ address: port.address, servers: mine }, servers, report);
+  if (!port.ssl) return;
+  const fallback = servers[port.defaultServer ?? (mine[0] as number)] as PlannedServer;
+  checkTlsPort(
+    mine.map((index) => servers[index] as PlannedServer),
+    fallback,
+    report,
+  );
+}
+
+function plannedPort(port: PortDraft, all: readonly PlannedServer[], choice: EngineChoice): PortPlan {
+  const plan = portPlan(port, all);
+  const at = (index: number): PlannedServer => all[index] as PlannedServer;
+  const servers = plan.servers.map(at);
+  const { engine, engineSpan, http2: listensHttp2 } = port;
+  const draft = {
+    ...plan,
+    engine,
+    engineSpan,
+    listensHttp2,
+    servers,
+    fallback: at(plan.defaultServer),
+    all,
+  };
+  const chosen = chooseEngine(draft, choice);
+  return { ...plan, ...chosen, http2: chosen.engine === 'node' ? plan.http2 : undefined };
 }
 
 /** Returns the addresses of a `listen`, one for each port. */
@@ -112,6 +124,7 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
     proxyProtocol: false,
     http2: false,
     engine: undefined,
+    engineSpan: undefined,
   };
   ports.set(name, port);
   if (port.listens.has(index))
@@ -129,27 +142,13 @@ function addListen({ ports, listen, index, span, report }: ListenSite): void {
   port.ssl ||= listen.ssl === true;
   port.proxyProtocol ||= listen.proxyProtocol === true;
   port.http2 ||= listen.http2 === true;
-  port.engine ??= listen.engine;
-  if (listen.engine === 'uws' && (port.ssl || port.proxyProtocol || port.http2)) {
-    const what = port.ssl ? 'TLS' : port.http2 ? 'HTTP/2' : 'the PROXY protocol';
-    const hint = 'leave the parameter out, or say engine=node';
-    report.emerg(`engine "uws" cannot serve ${what}`, span, { rule: CONFLICT, hint });
-  }
-}
-
-/**
- * Returns the engine of a port. TLS, the PROXY protocol and HTTP/2 need the node engine, which reads the first bytes of
- * a connection.
- */
-function engineOf(
-  { engine, ssl, proxyProtocol }: PortDraft,
-  httpEngine: PortPlan['engine'],
-): PortPlan['engine'] {
-  return ssl || proxyProtocol ? 'node' : (engine ?? httpEngine);
+  if (listen.engine === undefined || port.engine !== undefined) return;
+  port.engine = listen.engine;
+  port.engineSpan = span;
 }
 
 function portPlan(
-  { address, listens, defaultServer, ssl, proxyProtocol, http2, engine }: PortDraft,
+  { address, listens, defaultServer, ssl, proxyProtocol, http2 }: PortDraft,
   all: readonly PlannedServer[],
 ): Omit<PortPlan, 'engine'> {
   const servers = [...listens.keys()];
@@ -164,7 +163,7 @@ function portPlan(
     defaultServer: fallback,
     ssl,
     proxyProtocol,
-    http2: engine === 'uws' ? undefined : http2Rules({ servers, fallback, ssl, http2 }, all),
+    http2: http2Rules({ servers, fallback, ssl, http2 }, all),
     head,
     headLimits: largestOf(heads),
     heads: heads.every((one) => isDeepStrictEqual(one, head)) ? undefined : heads,

@@ -46,8 +46,8 @@ class OpenPorts {
         const open = this.#open.get(port.key);
         if (!open) added.push(await this.#transport.open(port));
         else if (this.#transport.canKeep?.(open, port) === false) {
-          throw new Error(`${port.key} needs another engine: restart the gateway`);
-        }
+          throw new Error(`${port.key} needs another engine: restart the gateway, or "gw upgrade"`);
+        } else open.prepare?.(port);
       }
       return { ports, added };
     } catch (error) {

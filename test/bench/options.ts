@@ -50,6 +50,7 @@ export function readOptions(args: string[]): Options | { readonly fault: string 
       options: {
         growth: flag,
         tails: flag,
+        https: flag,
         more: flag,
         quick: flag,
         picture: flag,

@@ -17,6 +17,8 @@ export interface HttpRequest {
 export interface Target {
   readonly name: string;
   readonly port: number;
+  /** True: the port has TLS, with whatever certificate. */
+  readonly isSecure?: boolean;
   /** Sent in turns, on each connection one at a time. */
   readonly requests: readonly HttpRequest[];
   /** Keep-alive connections; default 64. */
@@ -29,14 +31,14 @@ export const CONNECTIONS = 64;
 
 /** A server under the load of wrk. A round with another response than 2xx, or with a broken connection, throws. */
 export function httpLoad(bench: Bench, target: Target): Contender {
-  const { name, port, requests, connections = CONNECTIONS, servers } = target;
+  const { name, port, isSecure = false, requests, connections = CONNECTIONS, servers } = target;
   const wrk = programPath('wrk');
   const file = join(bench.dir, `${name.replaceAll(/\W+/g, '-')}-${port}.lua`);
   writeFileSync(file, scriptOf(requests));
   const round = async (seconds: number) => {
     const before = cpuSeconds(servers);
     const args = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s', '-s', file];
-    const output = await runProgram(wrk, [...args, `http://127.0.0.1:${port}/`]);
+    const output = await runProgram(wrk, [...args, `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`]);
     const used = cpuSeconds(servers) - before;
     const faults = /^ *(?:Non-2xx|Socket errors).*$/m.exec(output);
     if (faults) throw new Error(`${name}: ${faults[0].trim()}`);

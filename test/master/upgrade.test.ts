@@ -41,7 +41,8 @@ for (const engine of perTier({ short: ['auto'], long: ['auto', 'node'] })) {
     { timeout: LIMIT_MS },
     async (t) => {
       const { program, install } = installation(t);
-      const [upstream, more, secure] = [await slowUpstream(t), await freePort(), await freePort()];
+      const upstream = await slowUpstream(t);
+      const [more, secure, fast] = [await freePort(), await freePort(), await freePort()];
       const certificates = new Certificates();
       certificates.authority('a');
       const gw = await startSupervised(
@@ -53,13 +54,18 @@ for (const engine of perTier({ short: ['auto'], long: ['auto', 'node'] })) {
           ${CONF.replace(
             'server {',
             `server {
-            listen 127.0.0.1:${port}; listen 127.0.0.1:${more} engine=node; listen 127.0.0.1:${secure} ssl;
+            listen 127.0.0.1:${port}; listen 127.0.0.1:${more} engine=node; listen 127.0.0.1:${secure} ssl engine=node;
+            listen 127.0.0.1:${fast} ssl;
             location /slow { proxy_pass http://127.0.0.1:${upstream.port}; }`,
           )}`,
-        { program, workers: 2, main: `http_engine ${engine}; worker_shutdown_timeout 60s;` },
+        {
+          program,
+          workers: 2,
+          main: `http_engine ${engine}${engine === 'auto' ? ' tls' : ''}; worker_shutdown_timeout 60s;`,
+        },
       );
-      const lanes = [gw.port, more, secure].map(
-        (port) => new Lanes({ port, tls: port === secure, fresh: 3, kept: 3 }),
+      const lanes = [gw.port, more, secure, fast].map(
+        (port) => new Lanes({ port, tls: port === secure || port === fast, fresh: 3, kept: 3 }),
       );
       for (let round = 0; round < perTier({ short: 2, long: 10 }); round += 1) {
         if (round === 0) install(OTHER_VERSION);

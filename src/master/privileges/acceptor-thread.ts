@@ -28,9 +28,10 @@ export class AcceptorThread {
     inheritance: Inheritance | undefined,
   ): Promise<AcceptorThread | undefined> {
     if (ports.length === 0) return undefined;
-    const addresses = ports.map(({ address }): AcceptedAddress => ({
+    const addresses = ports.map(({ address, ssl }): AcceptedAddress => ({
       key: addressText(address),
       address,
+      tls: ssl,
       inherited: inheritance?.countOf(address) ?? 0,
     }));
     const cell = new Int32Array(new SharedArrayBuffer(4));

@@ -1,13 +1,17 @@
 import { BlockView, type Context, groupBy } from '../../config/index.ts';
 import type { Use } from '../../contract/index.ts';
+import { addressText, type PortPlan } from '../../plan/index.ts';
 import { type ConfigOfModules, exposed, isOpen, isPublic, rejectsEmpty } from './exposure.ts';
 import { upstreamNamed } from './upstreams.ts';
 import { textsOf } from './variables.ts';
 
-type Parts = Pick<ConfigOfModules, 'tree' | 'bound' | 'registry' | 'modules'>;
+/** `ports` are those of the plan; a configuration that does not load has none. */
+type Parts = Pick<ConfigOfModules, 'tree' | 'bound' | 'registry' | 'modules'> & {
+  readonly ports?: readonly PortPlan[] | undefined;
+};
 
 /** A configuration for rules; blocks and uses are indexed on first use. */
-export function checkedConfig({ tree, bound, registry, modules }: Parts): ConfigOfModules {
+export function checkedConfig({ tree, bound, registry, modules, ports = [] }: Parts): ConfigOfModules {
   const main = new BlockView(bound.main, { registry, directives: tree.directives });
   let all: readonly BlockView[] | undefined;
   let byContext: ReadonlyMap<Context, readonly BlockView[]> | undefined;
@@ -24,6 +28,9 @@ export function checkedConfig({ tree, bound, registry, modules }: Parts): Config
     bound,
     registry,
     modules,
+    uwsPorts: new Set(
+      ports.flatMap(({ engine, address }) => (engine === 'node' ? [] : addressText(address))),
+    ),
     blocks: (...contexts: readonly Context[]) => {
       const [context] = contexts;
       if (context === undefined) return blocks();

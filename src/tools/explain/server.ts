@@ -7,6 +7,7 @@ import {
   type PortPlan,
   serverNameText,
   type ServerPlan,
+  engineText,
 } from '../../plan/index.ts';
 import type { Account, Candidate } from './account.ts';
 import type { LoadedParts, PlanBlocks, DirectiveText } from './plan-blocks.ts';
@@ -60,7 +61,7 @@ export function choosePort(
   return {
     port: best.port,
     account: {
-      address: addressText(best.port.address),
+      address: addressText(best.port.address) + engineText(best.port),
       place: listen(best.port),
       why: best.why,
       others: place === undefined ? [] : others.map(({ port }) => losingPort(port, listen(port))),

@@ -10,6 +10,7 @@ import { UwsTransport } from './uws/uws-transport.ts';
 
 interface OpenedPort {
   readonly engine: 'node' | 'uws';
+  readonly tls: boolean;
   readonly opening: Opening | undefined;
 }
 
@@ -57,13 +58,15 @@ export class Engines implements Transport {
     // From here on the engine owns the socket.
     this.#openings.delete(port.key);
     const open = await (engine === 'node' ? this.#node : this.#uws).open(port, opening);
-    this.#opened.set(open, { engine, opening });
+    this.#opened.set(open, { engine, tls: port.tls !== undefined, opening });
     return open;
   }
 
   canKeep(open: OpenPort, port: PortHandler): boolean {
-    const { engine, opening } = this.#opened.get(open) ?? {};
-    return engine === this.#engineOf(port, opening);
+    const { engine, tls, opening } = this.#opened.get(open) ?? {};
+    // An App of uWebSockets.js speaks TLS with all clients or with none.
+    const isAlike = engine === 'node' || tls === (port.tls !== undefined);
+    return isAlike && engine === this.#engineOf(port, opening);
   }
 
   /**

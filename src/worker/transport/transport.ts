@@ -39,9 +39,11 @@ function endOf(owner: Failing, error: unknown): void {
 /** A port that is open in this worker. A reload replaces its handlers, but not its socket. */
 export interface OpenPort {
   readonly key: string;
+  /** Opens what other handlers of the port need besides its socket. Throws if they cannot be served. */
+  prepare?(port: PortHandler): void;
   /** From now on, every response closes its connection. */
   drain(): void;
-  /** Replaces its handlers, from the next request on. */
+  /** Replaces its handlers, which have been prepared, from the next request on. */
   use(port: PortHandler): void;
   /** Stops accepting connections; open ones continue. */
   stopAccepting(): void;

@@ -9,6 +9,7 @@ import { throughputOf } from '../scenario.ts';
 import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
 import { http2File, http2Return } from '../scenarios/http2.ts';
+import { httpsScenarios } from '../scenarios/https.ts';
 import { keyRead } from '../scenarios/kv.ts';
 import { checkedProxy, fastcgiHello, proxiedText } from '../scenarios/proxy.ts';
 import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
@@ -63,9 +64,16 @@ export const GROUPS = {
     pace: SHORT,
     rows: TAILS.map(tailsOf),
   },
+  https: {
+    about: 'HTTPS and handshakes of both engines, and HTTP/2, beside their goals',
+    pace: SHORT,
+    rows: [...httpsScenarios, http2Return, http2File].map((scenario) =>
+      throughputOf(scenario.name, scenario),
+    ),
+  },
   more: {
     about:
-      'rewrites, compression, active checks, FastCGI, HTTP/2, counting, embedding, bulk inserts, large schemas, start',
+      'rewrites, compression, active checks, FastCGI, counting, embedding, bulk inserts, large schemas, start',
     pace: SHORT,
     rows: [
       rewriteRow,
@@ -73,8 +81,6 @@ export const GROUPS = {
       gzipRow,
       throughputOf(checkedProxy.name, checkedProxy),
       throughputOf(fastcgiHello.name, fastcgiHello),
-      throughputOf(http2Return.name, http2Return),
-      throughputOf(http2File.name, http2File),
       throughputOf(embedded.name, embedded),
       bulkRow,
       schemaRow,

@@ -1,6 +1,6 @@
 import { placeOf, type Word } from '../../../../grammar/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
-import type { CoreConfig, EnvironmentVariable, UserConfig } from '../../../contract/index.ts';
+import type { CoreConfig, EnvironmentVariable, HttpEngine, UserConfig } from '../../../contract/index.ts';
 import { type ErrorLogTarget, type Level, LEVELS, parseSyslog } from '../../../log/index.ts';
 import { workerCount } from './readers.ts';
 
@@ -28,6 +28,26 @@ const environmentVariable: ArgReader<EnvironmentVariable> = readers.oneWord(
   },
 );
 
+const ENGINES = ['auto', 'uws', 'node'] as const;
+
+/** `http_engine auto|uws|node [tls]`. */
+const httpEngine: ArgReader<HttpEngine> = readers.words(
+  { syntax: 'auto [tls] | uws [tls] | node', min: 1, max: 2 },
+  ([engine, tls], { report }) => {
+    const word = engine as Word;
+    const known = ENGINES.find((name) => name === word.value);
+    if (known === undefined) {
+      report.emerg(`invalid value "${word.value}"`, word.span, readers.expectedNames(word, ENGINES));
+      return undefined;
+    }
+    if (tls && (tls.value !== 'tls' || known === 'node')) {
+      const hint = known === 'node' ? 'the node engine serves TLS without it' : undefined;
+      report.emerg(`invalid parameter "${tls.value}"`, tls.span, hint);
+      return undefined;
+    }
+    return { engine: known, tls: tls !== undefined };
+  },
+);
 const SYNTAX =
   'file | stderr | syslog:server=address[,parameter=value] [debug | info | notice | warn | error | crit | alert | emerg]';
 /** The parts of nginx that can be debugged individually. */
@@ -150,11 +170,12 @@ export const processes = directivesFor<CoreConfig>()({
   },
   http_engine: {
     contexts: ['main'],
-    args: oneOf('auto', 'uws', 'node'),
+    args: httpEngine,
     into: 'httpEngine',
-    default: 'auto',
+    default: { engine: 'auto', tls: false },
+    defaultText: 'auto',
     summary:
-      'The engine of ports without `engine=`: uws is uWebSockets.js; node accepts HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto is uws if it can be loaded. Ports with TLS or the PROXY protocol always use node.',
+      'The engine of ports without `engine=`: uws is uWebSockets.js; node accepts HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto is uws if it can be loaded. Ports with TLS use it only with `tls`, and as far as it can serve them; HTTP/2 and the PROXY protocol always use node.',
     source: 'gw',
   },
   worker_shutdown_timeout: {

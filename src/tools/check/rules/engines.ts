@@ -7,7 +7,7 @@ import {
   type Problem,
   type Rule,
 } from '../../../contract/index.ts';
-import { type Listener, socketsOf, speaksTls } from '../servers.ts';
+import { socketsOf } from '../servers.ts';
 
 const frontProxyEngine: Rule = {
   id: 'GW330',
@@ -177,18 +177,7 @@ const nodeEngineOnly: Rule = {
 
 /** The sockets that uWebSockets.js serves. */
 function uwsSockets(config: CheckedConfig): ReturnType<typeof socketsOf> {
-  const { httpEngine } = configOf(config.main.level, 'core');
-  return socketsOf(config).filter(({ listeners }) => {
-    const asked = listeners.find(({ listen }) => listen.engine !== undefined)?.listen.engine;
-    return !listeners.some(readsPreface) && (asked ?? httpEngine) !== 'node';
-  });
-}
-
-/** Returns whether the node engine serves the port of a `listen` because it begins with more than HTTP/1.1. */
-function readsPreface(listener: Listener): boolean {
-  const { listen, server } = listener;
-  const speaksHttp2 = listen.http2 ?? configOf(server.level, 'core').http2;
-  return speaksTls(listener) || listen.proxyProtocol === true || (speaksHttp2 && listen.engine !== 'uws');
+  return socketsOf(config).filter(({ address }) => config.uwsPorts.has(address));
 }
 
 /** Returns whether a directive of the block applies to requests to the server. */

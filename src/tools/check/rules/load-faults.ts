@@ -1,4 +1,5 @@
 import type { Rule } from '../../../contract/index.ts';
+import { SHOP } from './certificates.ts';
 
 /** The rules for faults of the load, which name them by slug. */
 export const LOAD_FAULTS: readonly Rule[] = [
@@ -203,5 +204,23 @@ export const LOAD_FAULTS: readonly Rule[] = [
     fix: 'Name the rule and give the reason: "# gw-ignore GW304: the header is set by the upstream".',
     bad: { text: '# gw-ignore GW304\nroot /srv/img;' },
     good: { text: 'location /i { alias /srv/img/; } # gw-ignore GW301: the files beside it are public' },
+  },
+  {
+    id: 'GW335',
+    slug: 'tls-on-node-engine',
+    severity: 'info',
+    summary: 'a port with TLS that uWebSockets.js was asked to serve, and cannot',
+    why: 'Its TLS has certificates by name and a list of ciphers, and nothing else: what the place shows needs the node engine, which then serves the whole port, at about half the speed.',
+    fix: 'Remove what the place shows, or "tls" of "http_engine"; "listen ... engine=node" says that the port is meant to be so.',
+    bad: {
+      in: 'main',
+      text: `http_engine auto tls;\nhttp {\nserver {\n${SHOP.text}\nssl_session_cache shared:tls:1m;\n}\n}`,
+      files: SHOP.files,
+    },
+    good: {
+      in: 'main',
+      text: `http_engine auto tls;\nhttp {\nserver {\n${SHOP.text}\n}\n}`,
+      files: SHOP.files,
+    },
   },
 ];

@@ -5,14 +5,7 @@ import type { NamedAddress } from '../../../contract/index.ts';
 import { descriptorOfLocalPort } from '../../../system/index.ts';
 import { admitEverybody } from '../admission.ts';
 import { loadUws, type Uws } from './loader.ts';
-
-/** The undeclared part of uWebSockets.js: an App that passes accepted connections to Apps of other threads. */
-interface SharingApp extends TemplatedApp {
-  /** Returns a number that identifies this App to other threads. */
-  getDescriptor(): number;
-  addChildAppDescriptor(descriptor: number): SharingApp;
-  removeChildAppDescriptor(descriptor: number): SharingApp;
-}
+import { type SharingApp, turnsOfLoop } from './sharing-app.ts';
 
 /** Messages from worker to acceptor, which answers with their `serial`. */
 interface AcceptorQuestion {
@@ -41,6 +34,8 @@ export type FromAcceptor =
 
 /** An address of the acceptor, with the number of its sockets that were opened by the program before this one. */
 export interface AcceptedAddress extends NamedAddress {
+  /** The Apps of the workers are of the same kind. */
+  readonly tls: boolean;
   readonly inherited: number;
 }
 
@@ -54,14 +49,12 @@ export interface AcceptorStart {
 interface Socket {
   readonly app: SharingApp;
   readonly listening: readonly us_listen_socket[];
-  /** The descriptors of the workers' Apps, by worker id. */
-  readonly children: Map<number, number>;
+  /** The descriptors of the workers' Apps, by worker id. A worker has two while it changes to another App. */
+  readonly children: Map<number, ReadonlySet<number>>;
 }
 
 /** Sleeping time of the thread while a port has no worker. */
 const SLEEP_MS = 5;
-/** Turns of the event loop after which a worker has received the connections passed to it. */
-const TURNS = 2;
 
 /**
  * Runs the thread that accepts connections on ports that only root can bind, and distributes them to the workers in
@@ -100,7 +93,7 @@ class Acceptor {
       return { type: 'unavailable' };
     }
     const refused = addresses.filter((wanted, index) => {
-      const app = uws.App() as SharingApp;
+      const app = (wanted.tls ? uws.SSLApp({}) : uws.App()) as SharingApp;
       return !(wanted.inherited > 0 ? this.#adopt(app, wanted, index) : this.#listen(app, wanted));
     });
     return { type: 'open', refused: refused.map(({ key }) => key) };
@@ -169,7 +162,11 @@ class Acceptor {
         return this.#connect(message.workerId, message.port);
       case 'hold':
         if (this.#held.has(message.workerId)) return;
-        for (const { app, children } of this.#sockets.values()) detach(app, children.get(message.workerId));
+        for (const { app, children } of this.#sockets.values()) {
+          for (const descriptor of children.get(message.workerId) ?? [])
+            app.removeChildAppDescriptor(descriptor);
+          children.delete(message.workerId);
+        }
         return void this.#held.add(message.workerId);
       case 'close':
         return this.#close(message.key);
@@ -201,27 +198,22 @@ class Acceptor {
 
   #serve(workerId: number, { type, key, descriptor, serial }: AcceptorQuestion): void {
     const socket = this.#sockets.get(key);
+    const known = socket?.children.get(workerId) ?? new Set();
     if (socket && type === 'attach') {
-      socket.children.set(workerId, descriptor);
-      attach(socket.app, descriptor);
-    } else if (socket?.children.get(workerId) === descriptor) {
-      socket.children.delete(workerId);
-      if (!this.#held.has(workerId)) detach(socket.app, descriptor);
+      socket.children.set(workerId, new Set([...known, descriptor]));
+      socket.app.addChildAppDescriptor(descriptor);
+    } else if (socket && known.has(descriptor)) {
+      const left = [...known].filter((one) => one !== descriptor);
+      if (left.length > 0) socket.children.set(workerId, new Set(left));
+      else socket.children.delete(workerId);
+      socket.app.removeChildAppDescriptor(descriptor);
     }
     this.#workers.get(workerId)?.postMessage(serial);
   }
 
-  #active(children: ReadonlyMap<number, number>): readonly number[] {
+  #active(children: Socket['children']): readonly number[] {
     return [...children.keys()].filter((workerId) => !this.#held.has(workerId));
   }
-}
-
-function attach(app: SharingApp, descriptor: number | undefined): void {
-  if (descriptor !== undefined) app.addChildAppDescriptor(descriptor);
-}
-
-function detach(app: SharingApp, descriptor: number | undefined): void {
-  if (descriptor !== undefined) app.removeChildAppDescriptor(descriptor);
 }
 
 /** The worker's side of the acceptor: registers its Apps for the acceptor's ports. */
@@ -246,11 +238,7 @@ export class AcceptorClient {
   /** Resolves when all connections passed so far have arrived and no more will come. */
   async detach(key: string, app: TemplatedApp): Promise<void> {
     await this.#ask('detach', key, app);
-    for (let turn = 0; turn < TURNS; turn += 1) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-    }
+    await turnsOfLoop();
   }
 
   #ask(type: AcceptorQuestion['type'], key: string, app: TemplatedApp): Promise<void> {

@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util';
+import { placeText, type Report, type Span } from '../../grammar/index.ts';
+import type { BoundConfig } from '../config/index.ts';
+import { configOf, type HttpEngine, type SslConfig } from '../contract/index.ts';
+import { coreOf, type PlannedServer } from './level.ts';
+import { addressText } from './plan-text.ts';
+import type { PortPlan } from './plan.ts';
+import type { TlsPlan } from './tls/index.ts';
+
+/** The parts of a port that decide about its engine. */
+interface EngineDraft extends Pick<PortPlan, 'address' | 'ssl' | 'proxyProtocol' | 'http2'> {
+  /** `listen ... engine=`, and its place. */
+  readonly engine: 'uws' | 'node' | undefined;
+  readonly engineSpan: Span | undefined;
+  /** `listen ... http2`. */
+  readonly listensHttp2: boolean;
+  readonly servers: readonly PlannedServer[];
+  readonly fallback: PlannedServer;
+  /** The servers of all ports. */
+  readonly all: readonly PlannedServer[];
+}
+
+/** The inputs for the engines of all ports. */
+export interface EngineChoice {
+  readonly httpEngine: HttpEngine;
+  readonly config: Pick<BoundConfig, 'uses' | 'defined'>;
+  readonly report: Report;
+}
+
+/** Something that only the node engine does: its name in a message, and its place. */
+interface NodeOnly {
+  readonly what: string;
+  readonly span: Span | undefined;
+}
+
+const RULE = 'listen-conflict';
+
+/**
+ * Chooses the engine of a port. uWebSockets.js serves a port with TLS only if the operator asks for it, and if nothing
+ * on the port needs the node engine; `nodeOnly` then says what does.
+ */
+export function chooseEngine(
+  port: EngineDraft,
+  { httpEngine, config, report }: EngineChoice,
+): Pick<PortPlan, 'engine' | 'nodeOnly'> {
+  const asked = port.engine ?? (port.ssl && !httpEngine.tls ? 'node' : httpEngine.engine);
+  if (asked === 'node') return { engine: 'node' };
+  const needs = [...nodeOnly(port, config)];
+  const [first] = needs;
+  if (!first) return { engine: asked };
+  if (port.engine === 'uws')
+    for (const { what, span } of needs)
+      report.emerg(`engine "uws" cannot serve ${what}`, port.engineSpan, {
+        rule: RULE,
+        hint: 'leave the parameter out, or say engine=node',
+        ...(span && { related: [{ span, label: 'this needs the node engine' }] }),
+      });
+  else if (port.ssl)
+    report.notice(
+      `${addressText(port.address)} is served by the node engine: uWebSockets.js cannot serve ${first.what}`,
+      first.span ?? port.fallback.block.node?.name.span,
+      { rule: 'tls-on-node-engine' },
+    );
+  const place = first.span ? ` in ${placeText(first.span)}` : '';
+  return { engine: 'node', ...(port.ssl && { nodeOnly: `${first.what}${place}` }) };
+}
+
+function* nodeOnly(port: EngineDraft, config: EngineChoice['config']): Generator<NodeOnly> {
+  if (port.proxyProtocol) yield { what: 'the PROXY protocol', span: undefined };
+  if (port.listensHttp2 || (port.http2 && (port.ssl || port.engine !== 'uws')))
+    yield { what: 'HTTP/2', span: spanOfHttp2(port) };
+  if (!port.ssl) return;
+  yield* settingsOfNode(port.servers);
+  yield* namesOfNode(port);
+  yield* variablesOfNode(port, config);
+}
+
+function spanOfHttp2({ servers }: EngineDraft): Span | undefined {
+  return servers.flatMap(({ level }) => level.get('core')?.from.get('http2')?.spans ?? [])[0];
+}
+
+const always = (): boolean => true;
+const isSingle = (files: NonNullable<SslConfig['certificates']>): boolean =>
+  files.length === 1 && files[0]?.named === undefined;
+
+/**
+ * The values that uWebSockets.js carries out. It has no way to set anything but a pair of files and a list of ciphers;
+ * what verifies clients has no effect without `ssl_verify_client`, as in nginx.
+ */
+const CARRIED_OUT: {
+  readonly [K in keyof SslConfig]-?: (value: NonNullable<SslConfig[K]>) => boolean;
+} = {
+  enabled: always,
+  certificates: isSingle,
+  keys: isSingle,
+  passwordFile: always,
+  certificateCache: always,
+  protocols: (versions) => isDeepStrictEqual(versions.toSorted(), ['TLSv1.2', 'TLSv1.3']),
+  // Its list knows no levels of security (`@SECLEVEL=1`).
+  ciphers: (list) => !list.includes('@'),
+  preferServerCiphers: (isOn) => !isOn,
+  curves: (curves) => curves === 'auto',
+  dhParam: () => false,
+  commands: () => false,
+  sessionCache: (cache) => cache === 'none',
+  sessionTimeoutMs: () => false,
+  sessionTickets: (isOn) => isOn,
+  ticketKeys: () => false,
+  staplingFile: () => false,
+  stapling: (isOn) => !isOn,
+  staplingVerify: always,
+  staplingResponder: always,
+  clientCertificate: always,
+  trustedCertificate: always,
+  verifyClient: (verify) => verify === 'off',
+  verifyDepth: always,
+  crl: always,
+  rejectHandshake: always,
+  ocsp: (mode) => mode === 'off',
+  ocspResponder: always,
+  ocspCache: always,
+};
+
+/** The code of a plain request on a port with TLS, which uWebSockets.js does not answer. */
+const PLAIN_REQUEST = 497;
+
+function* settingsOfNode(servers: readonly PlannedServer[]): Generator<NodeOnly> {
+  for (const { level } of servers) {
+    const ssl = configOf(level, 'ssl');
+    for (const [field, { directive, spans }] of level.get('ssl')?.from ?? []) {
+      const name = field as keyof SslConfig;
+      const isCarriedOut = CARRIED_OUT[name] as (value: unknown) => boolean;
+      if (!isCarriedOut(ssl[name])) yield { what: `"${directive}"`, span: spans.at(-1) };
+    }
+    const pages = coreOf(level).errorPages ?? [];
+    const nth = pages.findIndex(({ codes }) => codes.includes(PLAIN_REQUEST));
+    if (nth >= 0)
+      yield {
+        what: `"error_page ${PLAIN_REQUEST}"`,
+        span: level.get('core')?.from.get('errorPages')?.spans[nth],
+      };
+  }
+}
+
+/** Names that uWebSockets.js cannot match, where they decide about the certificate. */
+function* namesOfNode({ servers, fallback }: EngineDraft): Generator<NodeOnly> {
+  const own = shownBy(fallback.plan.tls);
+  for (const { plan, level } of servers) {
+    const odd = plan.names.find(({ kind }) => kind === 'regex' || kind === 'trailing wildcard');
+    if (!odd || !plan.tls || isDeepStrictEqual(shownBy(plan.tls), own)) continue;
+    yield {
+      what: `a certificate for the "server_name" of a ${odd.kind === 'regex' ? 'regular expression' : 'wildcard at the end'}`,
+      span: level.get('core')?.from.get('serverNames')?.spans[0],
+    };
+  }
+}
+
+function shownBy(tls: TlsPlan | undefined): unknown {
+  return tls && [tls.certificates, tls.keys, tls.ciphers, tls.rejectHandshake];
+}
+
+/** Variables of TLS: uWebSockets.js tells nothing about handshakes. Those in servers of other ports do not count. */
+function* variablesOfNode(
+  { servers, all }: EngineDraft,
+  { uses, defined }: EngineChoice['config'],
+): Generator<NodeOnly> {
+  const ofTls = uses.filter(({ name }) => name.startsWith('ssl_') && !defined.has(name));
+  if (ofTls.length === 0) return;
+  const own = new Set(servers);
+  const foreign = all.flatMap((server) => (own.has(server) ? [] : (server.block.node?.span ?? [])));
+  const use = ofTls.find(({ span }) => !foreign.some((outer) => isWithin(span, outer)));
+  if (use) yield { what: `"$${use.name}"`, span: use.span };
+}
+
+function isWithin(inner: Span, outer: Span): boolean {
+  return inner.source === outer.source && outer.start <= inner.start && inner.end <= outer.end;
+}
