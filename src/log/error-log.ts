@@ -122,35 +122,44 @@ function openSyslogSink(target: SyslogTarget): ErrorSink {
 class FileSink implements ErrorSink {
   readonly path: string;
   readonly #opener: LogOpener;
-  #descriptor: number;
+  /** Absent while nothing is written: the file could not be opened, which is still to be reported. */
+  #descriptor: number | undefined;
 
-  constructor(path: string, { prefix, opener = new LogOpener() }: LogWriter) {
+  constructor(path: string, { prefix, opener = new LogOpener(), opensLater = false }: LogWriter) {
     this.path = standardStream(path) === STDERR ? 'stderr' : resolve(prefix, path);
     this.#opener = opener;
     const opened = this.#open();
-    if (typeof opened === 'string') tellOperator(`could not open error log file: ${opened}`);
-    this.#descriptor = typeof opened === 'string' ? STDERR : opened;
+    if (typeof opened === 'number') this.#descriptor = opened;
+    else if (!opensLater) {
+      tellOperator(`could not open error log file: ${opened}`);
+      this.#descriptor = STDERR;
+    }
   }
 
   write(line: string): void {
-    writeLine(this.#descriptor, line);
+    if (this.#descriptor !== undefined) writeLine(this.#descriptor, line);
   }
 
   /** Keeps the old file if the new one cannot be opened, or is the same. */
   reopen(): string | undefined {
+    const before = this.#descriptor;
     const next = this.#open();
-    if (typeof next === 'string') return next;
-    if (next === this.#descriptor) return undefined;
-    const isSame = identityOf(next) === identityOf(this.#descriptor);
-    const left = isSame ? next : this.#descriptor;
+    if (typeof next === 'string') {
+      this.#descriptor ??= STDERR;
+      return next;
+    }
+    if (next === before) return undefined;
+    const isSame = before !== undefined && identityOf(next) === identityOf(before);
+    const left = isSame ? next : before;
     if (!isSame) this.#descriptor = next;
-    if (left > STDERR) closeSync(left);
+    if (left !== undefined && left > STDERR) closeSync(left);
     return undefined;
   }
 
   close(): void {
-    if (this.#descriptor > STDERR) closeSync(this.#descriptor);
+    const before = this.#descriptor;
     this.#descriptor = STDERR;
+    if (before !== undefined && before > STDERR) closeSync(before);
   }
 
   /** Returns a descriptor, or the reason why the file cannot be opened. */
@@ -204,6 +213,8 @@ export interface LogWriter {
   readonly tid: number;
   readonly listeners?: LogListeners;
   readonly opener?: LogOpener;
+  /** True if a file that cannot be opened is reported by others, or opened by `reopen`: until then its lines are lost. */
+  readonly opensLater?: boolean;
   /** Receives the reason why a log could not be reopened. Default: the logs, where that one writes to its old file. */
   readonly tell?: (trouble: string) => void;
 }

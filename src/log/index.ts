@@ -14,5 +14,12 @@ export {
 } from './error-log.ts';
 export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
 export { missingHost, openSyslog, parseSyslog, type SyslogTarget } from './syslog/index.ts';
-export { type HeldLog, type HeldLogs, identityOf, LogOpener, standardStream } from './log-file.ts';
+export {
+  type HeldLog,
+  type HeldLogs,
+  identityOf,
+  LogOpener,
+  openFailure,
+  standardStream,
+} from './log-file.ts';
 export { dateGmt, dateLocal, timeIso8601, timeLocal } from './time.ts';

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { appendAsRoot, openToAppend, systemFailure } from '../system/index.ts';
 
@@ -33,7 +33,7 @@ export function standardStream(path: string): 1 | 2 | undefined {
   return undefined;
 }
 
-const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY, W_OK } = constants;
 
 /** A log that root has opened for this process, which keeps it open and owns the file. */
 export interface HeldLog {
@@ -66,6 +66,14 @@ export class LogOpener {
     return this.#openHeld(path) ?? openLogFile(path, this.#account);
   }
 
+  /** Throws if the path cannot be opened. Creates a missing file. */
+  check(path: string): void {
+    const held = this.#openHeld(path);
+    // A pipe is not opened, because its reader would see the end when it is closed.
+    if (held === undefined && isPipe(path)) return accessSync(path, W_OK);
+    closeSync(held ?? openLogFile(path, this.#account));
+  }
+
   #openHeld(path: string): number | undefined {
     const held = this.#held[path];
     if (!held) return undefined;
@@ -92,6 +100,10 @@ export function openFailure(path: string, error: unknown): string {
 export function identityOf(fd: number): string {
   const { dev, ino } = fstatSync(fd, { bigint: true });
   return `${dev}:${ino}`;
+}
+
+function isPipe(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
 }
 
 /** Opens a log for appending. Root follows no links of others, which could make it open any file. */

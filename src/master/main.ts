@@ -9,7 +9,7 @@ import { Master } from './master.ts';
 import { KeeperChannel, KeptPrivileges, ownPrivileges, type Privileges } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { VERSION } from '../version.ts';
-import { servingAccount } from './rights/index.ts';
+import { logFaults as missingLogs, servingAccount } from './rights/index.ts';
 import { failureCode, type ToMaster } from './protocol.ts';
 import {
   hasSupervisor,
@@ -105,11 +105,12 @@ async function begin(
   setEnvironment(core);
   const account = accountFor(core);
   const opener = new LogOpener(typeof account === 'object' ? account.uid : undefined);
-  const log = new ThreadLog(core.errorLogs, { prefix, tid: 0, opener });
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: 0, opener, opensLater: true });
   if (typeof account === 'string') {
-    await refuse(account, log);
+    await refuse([account], log);
     return 'refused';
   }
+  if (!account && !(await hasLogs(plan, opener, log))) return 'failed';
   const accepted = { ...candidate, plan };
   const telling = new Telling();
   const master = new Master(accepted, {
@@ -126,10 +127,14 @@ async function begin(
   surviveFaults(log);
   tellLastEnd(log, candidate);
   tellUser(core, log);
-  const skips = source.compat === 'skip' || core.compat === 'skip';
-  if (skips && !log.writesTo('stderr')) logFaults(candidate.faults, log);
+  if (source.compat === 'skip' || core.compat === 'skip') tellSkipped(candidate, log);
   const stopped = untilStopped(master, log);
   return (await starts(master, accepted, log)) ? { log, stopped } : 'failed';
+}
+
+/** Tells in the log what is not served; the terminal has it from the load. */
+function tellSkipped({ faults }: Candidate, log: ThreadLog): void {
+  if (!log.writesTo('stderr')) logFaults(faults, log);
 }
 
 interface PrivilegesNeeds {
@@ -148,6 +153,7 @@ function privilegesOf({ source, account, log, opener, inheritance }: PrivilegesN
   return ownPrivileges({
     source,
     pid: Number(process.env['GW_SUPERVISOR']) || process.pid,
+    opener,
     inheritance,
     // Packing a candidate takes as long as loading it.
     keep: (served) => {
@@ -170,10 +176,15 @@ function faultText({ message, place }: LoadFault): string {
 /** Returns the first configuration. After a crash it is the one that served before, if the files no longer load. */
 async function firstCandidate(source: ConfigSource): Promise<Candidate & { readonly isOld?: boolean }> {
   const candidate = await loadCandidate(source);
-  if (candidate.plan || process.env['GW_LAST_END'] === undefined) return candidate;
+  if (candidate.plan || !isRestart()) return candidate;
   tellSupervisor({ type: 'last' });
   const [{ candidate: last }] = (await once(process, 'message')) as [Extract<ToMaster, { type: 'last' }>];
   return last === undefined ? candidate : { ...unpack(last), isOld: true };
+}
+
+/** True after a crash. */
+function isRestart(): boolean {
+  return process.env['GW_LAST_END'] !== undefined;
 }
 
 /** Returns the account to become, or the reason why it is not available. */
@@ -185,12 +196,25 @@ function accountFor(core: CoreConfig): Account | string | undefined {
   }
 }
 
+/** Tells whether the logs can be opened, and which cannot. What has served goes on without them after a crash. */
+async function hasLogs(
+  { main: { written } }: AcceptedCandidate['plan'],
+  opener: LogOpener,
+  log: ThreadLog,
+): Promise<boolean> {
+  const missing = isRestart() ? [] : missingLogs(undefined, { files: written.files, opener });
+  if (missing.length > 0) await refuse(missing, log);
+  return missing.length === 0;
+}
+
 /** A new program that does not serve leaves an old one that does: that is not an emergency. */
-async function refuse(reason: string, log: ThreadLog): Promise<void> {
+async function refuse(reasons: readonly string[], log: ThreadLog): Promise<void> {
   const level = isUpgrade() ? 'error' : 'emerg';
-  log.write(level, reason);
-  if (!log.writesTo('stderr')) process.stderr.write(`gw: [${level}] ${reason}\n`);
-  await tellRefusal(reason);
+  for (const reason of reasons) {
+    log.write(level, reason);
+    if (!log.writesTo('stderr')) process.stderr.write(`gw: [${level}] ${reason}\n`);
+  }
+  await tellRefusal(reasons[0] ?? '');
 }
 
 async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadLog): Promise<boolean> {
@@ -200,7 +224,7 @@ async function starts(master: Master, candidate: AcceptedCandidate, log: ThreadL
     if (before !== undefined) log.write('notice', `gw/${before} was upgraded to gw/${VERSION}`);
     return true;
   } catch (error) {
-    await refuse((error as Error).message, log);
+    await refuse([(error as Error).message], log);
     await master.stop({ graceful: false });
     return false;
   }

@@ -170,3 +170,19 @@ test('the pid file and the error log change with a reload', async (t) => {
   expect(Number(gw.read('new.pid'))).toBe(pid);
   expect(gw.read('gw.pid')).toBe('');
 });
+
+for (const [directive, kept] of [
+  ['access_log', 'access_log'],
+  ['error_log', 'error_log of a server'],
+] as const)
+  test(`an ${kept} that cannot be opened refuses a reload`, async (t) => {
+    const gw = await shared(t);
+    expect(await gw.reload(OLD)).toBe('done');
+    const from = gw.errorLog().length;
+    expect(await gw.reload(`server { ${directive} ${gw.dir}/none/x.log; return 200 new; }`)).toBe('refused');
+    await gw.waitForLog(
+      /reload refused, the old configuration goes on: open\(\) ".*\/none\/x\.log" failed \(2: No such file or directory\)/,
+      from,
+    );
+    await gw.expect('GET /', { status: 200, body: 'old' });
+  });

@@ -54,19 +54,21 @@ test('a start fails when a process cannot be started', async (t) => {
   });
 });
 
-test('an error log that cannot be opened is reported in the words of nginx', async (t) => {
-  const gw = await first(t);
-  writeFileSync(
-    join(gw.dir, 'second.conf'),
-    `pid second.pid; error_log ${gw.dir}/none/e.log; http { server { listen 127.0.0.1:${gw.port}; } }`,
-  );
-  const failed = `open() "${gw.dir}/none/e.log" failed (2: No such file or directory)`;
-  const { code, stderr } = await run(gw, '-c', 'second.conf');
-  expect({ code, stderr }).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`gw: [alert] could not open error log file: ${failed}\n`) as string,
+/** Without `user`, root becomes nobody. */
+const accounts = IS_ROOT ? ['', 'user root;'] : [''];
+for (const user of accounts)
+  test(`logs that cannot be opened refuse a start in the words of nginx (${user || 'no user'})`, async (t) => {
+    const gw = await first(t);
+    const port = await freePort();
+    writeFileSync(
+      join(gw.dir, 'second.conf'),
+      `${user} pid second.pid; error_log ${gw.dir}/none/e.log; http { access_log ${gw.dir}/none/e.log; server {
+         error_log ${gw.dir}/none/e.log; listen 127.0.0.1:${port}; } }`,
+    );
+    const failed = `open() "${gw.dir}/none/e.log" failed (2: No such file or directory)`;
+    const { code, stderr } = await run(gw, '-c', 'second.conf');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${failed}\n` });
   });
-});
 
 for (const engine of ['uws', 'node']) {
   test(`a file that is not a socket is not removed as a leftover (${engine})`, async (t) => {

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { HeldLogs } from '../../log/index.ts';
+import type { HeldLogs, LogOpener } from '../../log/index.ts';
 import type { ConfigSource } from '../../pipeline.ts';
 import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
 import { pidFileOf, removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
+import { checkLogs } from '../rights/index.ts';
 import type { Inheritance } from '../upgrade/inheritance.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 
@@ -58,11 +59,20 @@ async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonl
   }
 }
 
+/** Loads a configuration; rejects if one of its logs cannot be opened. */
+async function loadWithLogs(source: ConfigSource, opener: LogOpener): Promise<Candidate> {
+  const candidate = await loadCandidate(source);
+  if (candidate.plan) checkLogs(undefined, { files: candidate.plan.main.written.files, opener });
+  return candidate;
+}
+
 /** Options of `ownPrivileges`. */
 interface OwnOptions {
   readonly source: ConfigSource;
   /** Id of the process that takes signals. */
   readonly pid: number;
+  /** Opens the logs of this thread. */
+  readonly opener: LogOpener;
   /** Called with each configuration that begins to serve. */
   readonly keep: (candidate: AcceptedCandidate) => void;
   /** The sockets of the program that this one replaces. */
@@ -70,10 +80,10 @@ interface OwnOptions {
 }
 
 /** Returns the privileges of a process that keeps its account: it performs all operations itself. */
-export function ownPrivileges({ source, pid, keep, inheritance }: OwnOptions): Privileges {
+export function ownPrivileges({ source, pid, opener, keep, inheritance }: OwnOptions): Privileges {
   const sockets = new ListeningSockets(inheritance);
   return {
-    load: () => loadCandidate(source),
+    load: () => loadWithLogs(source, opener),
     findings: (signal) => judge(source, signal),
     settle: ({ plan: { ports } }) => sockets.settle(ports),
     probe: (ports) => sockets.probe(ports),

@@ -1,7 +1,7 @@
-import { accessSync, closeSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
-import { type LogOpener, standardStream } from '../../log/index.ts';
+import { type LogOpener, openFailure, standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 import type { OpenedLogs } from './protocol.ts';
 
@@ -76,28 +76,36 @@ export function checkProgram({ name }: Account, file: string): void {
   }
 }
 
-/** The logs of a configuration, and the faults of those that root could not open. */
+/** The logs of a configuration, and the faults of those that root could not open before. */
 interface CheckedLogs {
   readonly files: readonly string[];
-  readonly faults: OpenedLogs['faults'];
+  readonly faults?: OpenedLogs['faults'];
   readonly opener: LogOpener;
 }
 
-/** Throws if a log cannot be opened after root has been given up. nginx does not start without its logs either. */
-export function checkLogs(account: Account, logs: CheckedLogs): void {
+/** Throws if a log cannot be opened. nginx does not start without its logs either. */
+export function checkLogs(account: Account | undefined, logs: CheckedLogs): void {
   const [first] = logFaults(account, logs);
   if (first !== undefined) throw new Error(first);
 }
 
-/** Returns a message for each log that cannot be opened without root; root's own, if root could not either. */
-export function logFaults({ name }: Account, { files, faults, opener }: CheckedLogs): readonly string[] {
+/**
+ * Returns a message for each log that this process cannot open. `account`: the one that has taken the place of root;
+ * where root could not open the log either, the message is root's own.
+ */
+export function logFaults(
+  account: Account | undefined,
+  { files, faults = {}, opener }: CheckedLogs,
+): readonly string[] {
   return files.flatMap((path) => {
     if (standardStream(path) !== undefined) return [];
     try {
-      closeSync(opener.open(path));
+      opener.check(path);
       return [];
     } catch (error) {
-      return faults[path] ?? `${systemFailure('open', path, error)} for user "${name}"${remedyFor(path)}`;
+      if (!account) return openFailure(path, error);
+      const failure = `${systemFailure('open', path, error)} for user "${account.name}"`;
+      return faults[path] ?? `${failure}${remedyFor(path)}`;
     }
   });
 }

@@ -116,7 +116,9 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
   },
 
   writes: ({ logs }, prefix) => ({
-    files: targetsOf(logs, prefix).flatMap((target) => ('path' in target ? target.path : [])),
+    files: targetsOf(logs, prefix).flatMap((target) =>
+      'path' in target && target.path !== 'stderr' ? target.path : [],
+    ),
   }),
 
   provision: ({ logs, fileCache }, worker) =>
