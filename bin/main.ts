@@ -8,22 +8,24 @@ import { VERSION } from '../src/version.ts';
 export async function main(args: readonly string[]): Promise<number> {
   if (args[0] !== undefined && !args[0].startsWith('-')) {
     const { runCommand } = await import('./commands.ts');
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', endWithReader);
+    endWithReader();
     return runCommand(args);
   }
   const options = parseOptions(args);
+  // A gateway goes on without a reader.
+  if (typeof options === 'string' || !runsGateway(options)) endWithReader();
   if (typeof options === 'string') return fail(options);
   if (options.help) say(usage(VERSION, (await import('./commands.ts')).commandList()));
   else if (options.version !== undefined) say(await versionText(options));
+  if (runsGateway(options)) return (await import('./run.ts')).run(options);
   // As in nginx, `-v` together with `-t` still runs the test.
-  const isDone = (options.help || options.version !== undefined) && options.test === undefined;
-  return isDone ? 0 : act(options);
+  if (options.test !== undefined) return (await import('./option-actions.ts')).test(options);
+  if (options.help || options.version !== undefined) return 0;
+  return (await import('./option-actions.ts')).sendSignal(options);
 }
 
-async function act(options: Options): Promise<number> {
-  if (options.test !== undefined) return (await import('./option-actions.ts')).test(options);
-  if (options.signal !== undefined) return (await import('./option-actions.ts')).sendSignal(options);
-  return (await import('./run.ts')).run(options);
+function runsGateway({ help, version, test, signal }: Options): boolean {
+  return !help && version === undefined && test === undefined && signal === undefined;
 }
 
 async function versionText(options: Options): Promise<string> {
@@ -34,10 +36,14 @@ async function versionText(options: Options): Promise<string> {
   return first + otherVersions(chosenSource(options)) + (await import('./version.ts')).buildFacts();
 }
 
-/** Ends the process silently if the reader of the output has ended, as `head` does. */
-function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+/** From now on, the process ends silently if the reader of the output has ended, as `head` does. */
+function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  }
 }
 
 function say(text: string): void {

@@ -222,3 +222,22 @@ test('-t and a signal do not report directives without effect', async (t) => {
   const dir = directoryWith(t, { 'gateway.conf': `user nobody;\n${GOOD}` });
   expect((await gw(dir, ['-t'])).stderr).not.toContain('no effect');
 });
+
+for (const line of [
+  '-T -c big.conf',
+  '-t --tree -c big.conf',
+  '-h',
+  '-V',
+  'reference',
+  'help',
+  'check big.conf',
+])
+  test(`gw ${line} ends silently when nobody reads what it prints`, async (t) => {
+    const dir = directoryWith(t, {
+      ...files,
+      'big.conf': GOOD.replace('return', 'add_header a b; '.repeat(9) + 'return'),
+    });
+    const command = `'${process.execPath}' '${GW}' ${line}`;
+    const { stdout } = await runIn(dir, ['sh', '-c', `{ ${command} 2>&1; echo $? >code; } | :; cat code`]);
+    expect(stdout).toBe('0\n');
+  });
