@@ -95,7 +95,7 @@ export class Forwarding implements Caller {
   }
 
   head(head: ResponseHead): void {
-    if (this.#facts) noteResponse(this.#facts, head);
+    if (this.#facts) noteResponse(this.#facts, head, this.#connection);
     if (this.#rules.next.afterStatus(head.status, this.#progress())) {
       // nginx: a 403 or 404 does not count as a failure of the peer.
       this.#moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
@@ -176,7 +176,7 @@ export class Forwarding implements Caller {
   }
 
   switched(head: ResponseHead, socket: Socket, rest: Buffer): void {
-    if (this.#facts) noteResponse(this.#facts, head);
+    if (this.#facts) noteResponse(this.#facts, head, this.#connection);
     this.#settle('ok');
     this.#connection = undefined;
     this.#outgoing.keeper?.drop();

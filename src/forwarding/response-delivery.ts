@@ -26,7 +26,7 @@ import type { ForwardingConfig } from './config.ts';
 import type { ResponseProtocol } from './protocol.ts';
 import { type Accel, ResponseHeaders } from './response-headers.ts';
 import { compileStoredFile } from './stored-file.ts';
-import { upstreamFacts } from './tries.ts';
+import { endTry, upstreamFacts } from './tries.ts';
 
 /** Fields that are dropped from trailers: they frame, route or describe the message before them (RFC 9110, 6.5.1). */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set([
@@ -122,6 +122,7 @@ export class ResponseDelivery implements Delivery {
   intercepts(x: Exchange, head: ResponseHead): boolean {
     if (!this.#hasErrorPage(x, head)) return false;
     obey(x, this.#headers.accel(head));
+    endTry(x);
     x.end(head.status);
     return true;
   }
@@ -131,6 +132,7 @@ export class ResponseDelivery implements Delivery {
     const accel = this.#headers.accel(head);
     obey(x, accel);
     if (accel.redirect !== undefined) return this.#redirect(x, head, accel.redirect);
+    if (head.bodyBytes === 0 && x.request.method === 'HEAD') endTry(x);
     const contentType = this.#headers.apply(x, head);
     if (this.#protocol.passesTrailers && (head.bodyBytes === CHUNKED || head.mayHaveTrailers)) {
       x.response.trailers = () => passedTrailers(source.trailers);
@@ -174,6 +176,7 @@ export class ResponseDelivery implements Delivery {
 
   #redirect(x: Exchange, head: ResponseHead, target: string): undefined {
     this.#headers.keep(x, head);
+    endTry(x);
     if (target.startsWith('@')) return void x.redirectInternally(target);
     if (x.method !== 'HEAD') x.method = 'GET';
     const [escaped = '', args = ''] = target.split(/\?(.*)/s);

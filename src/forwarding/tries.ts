@@ -1,4 +1,4 @@
-import type { ResponseHead, UpstreamFault } from '../client/index.ts';
+import type { Carrier, ResponseHead, UpstreamFault } from '../client/index.ts';
 import { type Exchange, stateKey } from '../http/index.ts';
 import type { NextCondition, TryingConfig } from './config.ts';
 
@@ -88,12 +88,24 @@ export function beginTry(facts: UpstreamFacts, address: string): Try {
 }
 
 /** Records the head of the response to the last try, also that of a 101. */
-export function noteResponse(facts: UpstreamFacts, { status, headers }: ResponseHead): void {
+export function noteResponse(
+  facts: UpstreamFacts,
+  { status, headers }: ResponseHead,
+  carrier: Pick<Carrier, 'bytesReceived' | 'bytesSent'> | undefined,
+): void {
   facts.responseHeaders = headers;
   const current = facts.rounds.at(-1)?.at(-1);
   if (!current) return;
+  current.receivedBytes = carrier?.bytesReceived ?? 0;
+  current.sentBytes = carrier?.bytesSent ?? 0;
   current.status = status;
   current.headerMs = performance.now() - current.startedMs;
+}
+
+/** Records that nothing more of the last response is awaited, before something else is served instead. */
+export function endTry(x: Exchange): void {
+  const current = upstreamFacts(x)?.rounds.at(-1)?.at(-1);
+  if (current && current.responseMs < 0) current.responseMs = performance.now() - current.startedMs;
 }
 
 /** Response statuses that may lead to a try of the next peer. */

@@ -141,6 +141,40 @@ test('the access log has the outcome of each upstream', async (t) => {
   );
 });
 
+for (const [it, request, body, status] of [
+  ['an intercepted response', 'GET /page', '0', 404],
+  ['a response with X-Accel-Redirect', 'GET /accel', '0', 200],
+  ['a response to HEAD', 'HEAD /plain', '0', 404],
+  ['a response that leads to another upstream', 'GET /other', '0 : 4', 404],
+] as const)
+  test(`the access log has the time and the bytes of ${it}`, async (t) => {
+    const gw = await load(
+      t,
+      (
+        _,
+        port,
+      ) => `log_format up "$upstream_response_length|$upstream_bytes_received|$upstream_header_time|$upstream_response_time";
+       server { access_log access.log up; proxy_set_header Host up; proxy_intercept_errors on;
+         location / { error_page 404 @own; proxy_pass http://127.0.0.1:${port}; }
+         location @own { return 404 own; }
+         location /accel { proxy_pass http://127.0.0.1:${port}; }
+         location /inner { return 200 inner; }
+         location /plain { proxy_intercept_errors off; proxy_pass http://127.0.0.1:${port}; }
+         location /other { error_page 404 @other; proxy_pass http://127.0.0.1:${port}; }
+         location @other { proxy_intercept_errors off; proxy_pass http://127.0.0.1:${port}; } }
+       server { listen 127.0.0.1:${port}; server_name up; access_log off; location / { return 404 none; }
+         location /accel { add_header X-Accel-Redirect /inner; return 200 none; } }`,
+    );
+    await gw.expect(request, { status });
+    const [line = ''] = await gw.waitForAccessLog(/.+/);
+    const [length, ...others] = line.split('|');
+    expect(length).toBe(body);
+    const each = body.split(' : ').map(() => '\\d+');
+    expect(others[0]).toMatch(new RegExp(`^${each.map(() => '[1-9]\\d+').join(' : ')}$`));
+    for (const time of others.slice(1))
+      expect(time).toMatch(new RegExp(`^${each.map(() => '\\d\\.\\d{3}').join(' : ')}$`));
+  });
+
 const smuggled: readonly { it: string; head: string; absent: RegExp }[] = [
   { it: 'headers that Connection names', head: 'Connection: close, X-Hop\r\nX-Hop: 1\r\n', absent: /x-hop/ },
   { it: 'Proxy', head: 'Proxy: http://evil/\r\n', absent: /\| proxy:/ },
