@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { probePort, supervise } from '../src/master/index.ts';
 import {
@@ -25,6 +26,8 @@ interface DemoOptions {
 }
 
 const MAX_PORT = 65_535;
+/** A port after which a free one is looked for that needs no root. */
+const FIRST_OF_ACCOUNTS = 8079;
 
 /** Runs `conf/demo.conf` on embedded stores with their data in one directory, and prints commands to try. */
 export async function demo({ port, data }: DemoOptions): Promise<number> {
@@ -107,9 +110,14 @@ function removeEmpty(directory: string, first: string): void {
 }
 
 async function portFault(port: number, data: string): Promise<string | undefined> {
-  if (await isFree(port)) return undefined;
-  const free = await nextFree(port);
-  return `port ${port} is in use; port ${free} is free: ${demoCommand()} --port ${free}${option('--data', data)}`;
+  const trouble = await bindFault(port);
+  if (trouble === undefined) return undefined;
+  const needsRoot = trouble.includes(`(${constants.errno.EACCES}:`);
+  const free = await nextFree(needsRoot ? FIRST_OF_ACCOUNTS : port);
+  const advice = `port ${free} is free: ${demoCommand()} --port ${free}${option('--data', data)}`;
+  return needsRoot
+    ? `port ${port} needs root, or "sysctl net.ipv4.ip_unprivileged_port_start=${port}"; ${advice}`
+    : `port ${port} is in use; ${advice}`;
 }
 
 /** The words that start the demo as it was started. */
@@ -132,14 +140,14 @@ function canNobodyRead(...directories: readonly string[]): boolean {
 }
 
 async function nextFree(port: number): Promise<number> {
-  for (let next = port + 1; next <= MAX_PORT; next++) if (await isFree(next)) return next;
+  for (let next = port + 1; next <= MAX_PORT; next++) if ((await bindFault(next)) === undefined) return next;
   return 0;
 }
 
-function isFree(port: number): Promise<boolean> {
+function bindFault(port: number): Promise<string | undefined> {
   return probePort({ kind: 'inet', host: '127.0.0.1', port }).then(
-    () => true,
-    () => false,
+    () => undefined,
+    (error: Error) => error.message,
   );
 }
 

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -100,6 +109,18 @@ test('the demo names a free port when its own is taken', async (t) => {
     ),
   );
   expect(existsSync(data)).toBe(false);
+  await demo.stop();
+});
+
+const NEEDS_ROOT = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')) > 80;
+test.runIf(NEEDS_ROOT)('the demo says when only root may have its port', async (t) => {
+  const user = users[users.length - 1] ?? 'us';
+  const [program, ...args] = demoCommand(user, ['--port', '80', '--data', dataDir(t, user)]);
+  const demo = launch(program, args, { cwd: '/' });
+  expect(await demo.exited).toEqual({ code: 1, signal: null });
+  expect(demo.output()).toMatch(
+    /^gw: port 80 needs root, or "sysctl net\.ipv4\.ip_unprivileged_port_start=80"; port 80\d\d is free: .* demo --port 80\d\d --data \S+\n$/,
+  );
   await demo.stop();
 });
 
