@@ -34,6 +34,7 @@ const SOCKETS =
 const PURGER = 'purger= purger_files= purger_sleep= purger_threshold=';
 const PARAMETERS: Readonly<Record<string, string>> = {
   listen: SOCKETS,
+  ssl_conf_command: 'ktls',
   proxy_cache_path: PURGER,
   fastcgi_cache_path: PURGER,
   uwsgi_cache_path: PURGER,

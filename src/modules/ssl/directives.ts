@@ -279,6 +279,8 @@ export const directives = directivesFor<SslConfig>()({
     repeat: 'append',
     summary:
       'OpenSSL settings by name: Certificate, PrivateKey, CipherString, Ciphersuites, Curves, Groups, MinProtocol, MaxProtocol, Options, SignatureAlgorithms.',
+    // Spelled as in `Options KTLS`, in any case.
+    ignores: { ktls: 'records are encrypted by OpenSSL itself, not by the kernel' },
     source: source('ssl_conf_command'),
   },
   ssl_session_cache: {

@@ -17,13 +17,14 @@ const NO_VERSION = {
 
 type Bits = Extract<keyof typeof constants, `SSL_OP_${string}`>;
 
-/** Names in the OpenSSL setting `Options` (SSL_CONF_cmd(3)); a `-` before a name clears the bits. */
-const OPTIONS: ReadonlyMap<string, Bits> = new Map([
-  ['PrioritizeChaCha', 'SSL_OP_PRIORITIZE_CHACHA'],
-  ['ServerPreference', 'SSL_OP_CIPHER_SERVER_PREFERENCE'],
-  ['NoRenegotiation', 'SSL_OP_NO_RENEGOTIATION'],
-  ['NoResumptionOnRenegotiation', 'SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION'],
-  ['SessionTicket', 'SSL_OP_NO_TICKET'],
+/** Names in the OpenSSL setting `Options` (SSL_CONF_cmd(3)), in any case; a `-` before a name clears the bits. */
+const OPTIONS: ReadonlyMap<string, Bits | 'no effect'> = new Map([
+  ['prioritizechacha', 'SSL_OP_PRIORITIZE_CHACHA'],
+  ['serverpreference', 'SSL_OP_CIPHER_SERVER_PREFERENCE'],
+  ['norenegotiation', 'SSL_OP_NO_RENEGOTIATION'],
+  ['noresumptiononrenegotiation', 'SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION'],
+  ['sessionticket', 'SSL_OP_NO_TICKET'],
+  ['ktls', 'no effect'],
 ]);
 
 /** The settings that need no files. */
@@ -84,13 +85,14 @@ function applyCommand(settings: MutableSettings, name: string, value: string): v
 function applyOptions(settings: MutableSettings, value: string): void {
   for (const word of value.split(',')) {
     const isOff = word.startsWith('-');
-    const name = word.replace(/^[+-]/, '');
+    const name = word.replace(/^[+-]/, '').toLowerCase();
     const option = OPTIONS.get(name);
     // node:tls would set the bit again.
-    if (name === 'ServerPreference') settings.honorCipherOrder = !isOff;
+    if (name === 'serverpreference') settings.honorCipherOrder = !isOff;
     if (!option) throw new TlsFault(`SSL_CONF_cmd("Options", "${value}") failed (SSL: bad value)`);
+    if (option === 'no effect') continue;
     // The bit of `SessionTicket` disables tickets, so its meaning is inverted.
-    if (isOff === (name === 'SessionTicket')) settings.secureOptions |= constants[option];
+    if (isOff === (name === 'sessionticket')) settings.secureOptions |= constants[option];
     else settings.secureOptions &= ~constants[option];
   }
 }
