@@ -63,6 +63,11 @@ const ADVICE =
   'gw: --compat=skip serves what does not depend on the directives that are not supported, and responds 501 to the rest\n';
 const refusals: readonly { it: string; http: string; advised: boolean }[] = [
   { it: 'only what gw does not support', http: 'modsecurity on;', advised: true },
+  {
+    it: 'a directive of a module and its variable',
+    http: 'geoip_country x.dat; add_header X-Country $geoip_country_code;',
+    advised: true,
+  },
   { it: 'also a fault', http: 'modsecurity on; htp on;', advised: false },
 ];
 for (const { it, http, advised } of refusals) {

@@ -75,7 +75,7 @@ function detailsFor(
   ]);
   // If a variable of the same module has a similar name, this one is more likely misspelt than missing in gw.
   const isOfModule = near !== undefined && near.startsWith(name.slice(0, name.indexOf('_') + 1));
-  if (isNginxVariable(name) && !isOfModule) return { rule, hint: NOT_AVAILABLE };
+  if (isNginxVariable(name) && !isOfModule) return { rule: 'unsupported-module', hint: NOT_AVAILABLE };
   return near === undefined ? { rule } : { rule, hint: `did you mean "$${near}"?`, fix: renamed(span, near) };
 }
 
