@@ -1,6 +1,9 @@
-import { readers } from '../../src/config/index.ts';
+import { nearest, readers } from '../../src/config/index.ts';
+import { flagsRead } from '../../src/tools/lookups.ts';
 import { columns, visible } from '../terminal.ts';
-import { callControl, type ControlOptions, fail, findControl } from './control-client.ts';
+import { callControl, type ControlOptions, fail, findControl, loadPlan } from './control-client.ts';
+
+const MAX_PERCENT = 100;
 
 /** Options of all `gw flag` commands. */
 export interface FlagOptions extends ControlOptions {
@@ -44,6 +47,10 @@ export async function setFlag(name: string, state: string, options: FlagSetOptio
     );
     return 2;
   }
+  if (rollout !== undefined && !(/^\d{1,3}$/.test(rollout) && Number(rollout) <= MAX_PERCENT)) {
+    process.stderr.write(`gw: invalid value "${visible(rollout)}" of "--rollout"\n  expected 0 to 100\n`);
+    return 2;
+  }
   const query = {
     name,
     enabled: state,
@@ -51,11 +58,24 @@ export async function setFlag(name: string, state: string, options: FlagSetOptio
     ttl_s: ttlMs === undefined ? undefined : String(Math.ceil(ttlMs / 1000)),
     dict,
   };
-  return ask<Flag>({ endpoint: 'flag_set', query, options: where }, (flag) =>
+  const code = await ask<Flag>({ endpoint: 'flag_set', query, options: where }, (flag) =>
     json
       ? `${JSON.stringify(flag)}\n`
       : `${visible(flag.name)} is ${stateOf(flag)}, rollout ${flag.rollout_pct} %, expires ${expiryOf(flag)}\n`,
   );
+  if (code === 0 && where.address === undefined) tellUnread(name, where);
+  return code;
+}
+
+/** Tells that the flag decides nothing, which may be a name that is misspelt. */
+function tellUnread(name: string, options: ControlOptions): void {
+  const loaded = loadPlan(options);
+  if (typeof loaded === 'string') return;
+  const read = flagsRead(loaded.plan);
+  if (read.has(name)) return;
+  const near = nearest(name, read);
+  const hint = near === undefined ? '' : `\n  did you mean "${near}"?`;
+  process.stderr.write(`gw: no "feature_flag" of ${loaded.name} reads "${visible(name)}"${hint}\n`);
 }
 
 /** `gw flag unset NAME`: removes a flag. Exit code 1: it does not exist, or there is no response. */

@@ -55,7 +55,7 @@ import { workerEvents } from './worker_events/index.ts';
 
 export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './auth_basic/index.ts';
 export type { CachePurgeConfig } from './cache_purge/index.ts';
-export { endpointPath } from './control/index.ts';
+export { type ControlConfig, endpointPath } from './control/index.ts';
 export { type DbrestConfig, type dbrestTools, hasPrograms, loadDbrestTools } from './dbrest/index.ts';
 export type { DynamicUpstreamsConfig } from './dynamic_upstreams/index.ts';
 export { eventsEndpoint, type EventsEndpoint } from './worker_events/index.ts';

@@ -13,6 +13,7 @@ import {
 } from '../config/index.ts';
 import { type ServerView, variableFacts, type VariableFacts } from '../contract/index.ts';
 import {
+  allLocations,
   findLocation,
   type GatewayPlan,
   type PlacedLocation,
@@ -35,6 +36,7 @@ type DbrestConfig = modules.DbrestConfig;
 type DynamicUpstreamsConfig = modules.DynamicUpstreamsConfig;
 type CachePurgeConfig = modules.CachePurgeConfig;
 type EventsEndpoint = modules.EventsEndpoint;
+type ControlConfig = modules.ControlConfig;
 
 export const { hashPassword, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
@@ -74,6 +76,14 @@ export function reachEndpoint(plan: GatewayPlan, endpoint: string): LocalAddress
 export function inventoryPath(endpoint: string, directory: string): string {
   const location = { kind: 'prefix', path: directory, stop: false } as const;
   return endpointPath(endpoint, { api: '' }, location) ?? directory + endpoint;
+}
+
+/** Returns the names of the flags that `feature_flag` reads. */
+export function flagsRead(plan: GatewayPlan): ReadonlySet<string> {
+  const configs = allLocations(plan).map(
+    ({ modules }) => modules['control'] as Partial<ControlConfig> | undefined,
+  );
+  return new Set(configs.flatMap((config) => config?.flags?.map(({ flag }) => flag) ?? []));
 }
 
 /** Returns how to reach the event stream, if the plan serves it, and the key for publishing if it is a fixed text. */

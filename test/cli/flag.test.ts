@@ -12,6 +12,7 @@ beforeAll(async () => {
   gateway = await startGateway(
     file,
     `shared_dict_zone zone=feature_flags:64k; shared_dict_zone zone=other:64k;
+     ${['"new ui"', 'old', 'timed', 'there'].map((name, index) => `feature_flag $flag_${index} ${name};`).join(' ')}
      server { server_name first; return 404; }
      server { server_name ops.test; location /ops/ { location /ops/control { control_api; } } }`,
     { workers: 2 },
@@ -66,6 +67,17 @@ test('a dictionary can be named', async () => {
   expect((await flag('list')).stdout).not.toContain('there');
 });
 
+test('a flag that nothing in the configuration reads is told of', async () => {
+  for (const [name, hint] of [
+    ['newui', '  did you mean "new ui"?\n'],
+    ['else', ''],
+  ] as const)
+    expect(await flag('set', name)).toEqual({
+      ...said(`${name} is on, rollout 100 %, expires in 3600 s\n`),
+      stderr: `gw: no "feature_flag" of gw.conf reads "${name}"\n${hint}`,
+    });
+});
+
 test('control characters of a name are shown as text', async () => {
   const { stdout } = await flag('set', 'a\u001b[2Jb\nc');
   expect(stdout).toBe('a\\u001b[2Jb\\u000ac is on, rollout 100 %, expires in 3600 s\n');
@@ -76,8 +88,8 @@ const refused = [
   { args: ['list', '--dict', 'nope'], code: 1, stderr: 'gw: shared dict not found: nope\n' },
   {
     args: ['set', 'x', '--rollout', '101'],
-    code: 1,
-    stderr: 'gw: invalid query param: rollout_pct must be an integer from 0 to 100\n',
+    code: 2,
+    stderr: 'gw: invalid value "101" of "--rollout"\n  expected 0 to 100\n',
   },
   {
     args: ['set', 'x', '--ttl', 'soon'],

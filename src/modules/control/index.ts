@@ -28,6 +28,7 @@ import {
 } from './resources.ts';
 
 export { endpointPath } from './inventory.ts';
+export type { ControlConfig } from './resources.ts';
 
 /** Explains which endpoint would serve a request. The console's own resources come from the process. */
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
