@@ -103,12 +103,18 @@ export class Report {
 
   /**
    * Declares that the first `emerg` inside `range` is a consequence of `fault`, which replaces it. Without a fault,
-   * because it has been reported already, such an `emerg` is dropped.
+   * because it has been reported already, whatever is reported inside is dropped.
    */
   explain(range: Span, fault?: Fault): void {
     const explanations = this.#explanations.get(range.source) ?? [];
     this.#explanations.set(range.source, explanations);
     explanations.push({ range, fault, used: false });
+  }
+
+  /** Tells whether faults at a place are consequences of one that has been reported. */
+  isExplained(span: Span): boolean {
+    const explanation = this.#explanationOf(span);
+    return explanation !== undefined && explanation.fault === undefined;
   }
 
   /** Adds a hint to the faults from an index on, unless they have one, name a rule, or their message has `subject`. */
@@ -122,7 +128,8 @@ export class Report {
 
   #add({ severity, message, span, more }: Detailed): void {
     if (span && (this.#seen[severity].get(span.source)?.size ?? 0) > MAX_FAULTS) return;
-    const explanation = severity === 'emerg' && span && this.#explanationOf(span);
+    const found = span && this.#explanationOf(span);
+    const explanation = severity === 'emerg' || found?.fault === undefined ? found : undefined;
     if (explanation) {
       if (explanation.fault && !explanation.used) this.#keep(explanation.fault);
       explanation.used = true;

@@ -143,6 +143,8 @@ class Binder {
     const value = 'data' in row ? row.data(node, scope) : row.args.read(node.args, scope);
     if (report.faults.length > before && !('data' in row))
       report.adviseFrom(before, { subject: `"${name}"`, hint: `syntax: ${syntaxOf(name, row)}` });
+    // What is wrong with the value is a consequence, too, if a part of it is not there.
+    if (node.args.some(({ span }) => report.isExplained(span))) report.explain(node.name.span);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined) this.#adviseOfParameters(entry, node);
     if (value !== undefined) this.#keep(entry, { value, node }, own);
