@@ -38,6 +38,23 @@ test('unit, rotation and guide name the same pid file, and the script of the rot
   expect(textOf('conf/guide/production.md')).toContain(`pid /run/${unit['RuntimeDirectory']}/gw.pid;`);
 });
 
+for (const { it, pid, says } of [
+  { it: 'runs', pid: '$$', says: 'what runs goes on with the configuration that it has\n' },
+  { it: 'has run', pid: '2147483647', says: '' },
+  { it: 'never ran', pid: '', says: '' },
+])
+  test(`without systemd, the script of the package speaks of a gateway that ${it} as it is`, async (t) => {
+    const dir = directoryWith(t, {});
+    const functions = /^is_running\(\)[^]*?^go_on_without_systemd\(\)[^]*?^}$/m.exec(
+      textOf('conf/deploy/debian/postinst'),
+    )?.[0];
+    const script = `set -e; pidfile=${dir}/gw.pid; say() { echo "$*"; }; is_sound() { return 1; }
+printf %s "${pid}" >"$pidfile"
+${functions}
+go_on_without_systemd`;
+    expect(await runIn(dir, ['sh', '-c', script])).toEqual({ code: 0, stdout: says, stderr: '' });
+  });
+
 // Root's terminal is no matter of what runs as the account: it could type into it.
 const asAccount: readonly { readonly it: string; readonly script: (dir: string) => string }[] = [
   {
