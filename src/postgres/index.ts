@@ -12,7 +12,7 @@ export {
   type WireClient,
   type WireError,
 } from './connection.ts';
-export { type ConnectionTarget, processSurroundings, readDsn, targetName } from './dsn.ts';
+export { type ConnectionTarget, type Host, processSurroundings, readDsn, targetName } from './dsn.ts';
 export { type AddressedPooler, poolerAt } from './poolers.ts';
 export { literal, quoteIdentifier } from './quoting.ts';
 export { Pool, type PoolBounds, type PoolLevel, PoolRefusal } from './pool.ts';

@@ -24,14 +24,25 @@ export async function probeStore(
       live.once(`kv ${JSON.stringify(endpoint)}`, () => askStore(endpoint, timeoutMs)),
     ),
   );
-  return results.flatMap((result) => problemOf(result, command) ?? []);
+  return results.flatMap(
+    (result, index) => unreachableProblem(result, endpoints[index]) ?? problemOf(result, command) ?? [],
+  );
+}
+
+function unreachableProblem(result: ProbeResult, endpoint: Endpoint | undefined): Problem | undefined {
+  if (!('unreachable' in result) || !endpoint) return undefined;
+  const message = `the store at ${endpointText(endpoint)} cannot be reached: ${result.unreachable}`;
+  return { rule: 'store-unreachable', field: 'pass', message };
+}
+
+function endpointText(endpoint: Endpoint): string {
+  if (endpoint.kind === 'unix') return `unix:${endpoint.path}`;
+  const { host, port } = endpoint;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function problemOf(result: ProbeResult, command: KvConfig['command']): Problem | undefined {
-  if ('unreachable' in result) {
-    const message = `the store cannot be reached: ${result.unreachable}`;
-    return { rule: 'store-unreachable', field: 'pass', message };
-  }
+  if ('unreachable' in result) return undefined;
   if ('refused' in result) {
     return {
       rule: 'store-refused',

@@ -21,7 +21,7 @@ const said = async (dsn: string): Promise<readonly string[]> =>
 test('a server that accepts a connection and then sends nothing is given up', async () => {
   const { port } = await oldPostgres({ onTestFinished });
   expect(await said(`postgresql://a@127.0.0.1:${port}/x?sslmode=disable`)).toEqual([
-    'the database cannot be reached: no response in time',
+    `the database at 127.0.0.1:${port} cannot be reached: no response in time`,
   ]);
 });
 
@@ -32,13 +32,13 @@ test('a server that hangs up, and one that is not PostgreSQL, are reported', asy
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     const [message] = await said(`postgresql://a:s3cret@127.0.0.1:${port}/x?sslmode=disable`);
-    expect(message).toMatch(/^the database cannot be reached: /);
+    expect(message).toMatch(/^the database at 127\.0\.0\.1:\d+ cannot be reached: /);
     expect(message).not.toContain('s3cret');
   }
 });
 
 test('a missing file of the connection string is reported', async () => {
   expect(await said('host=db.invalid sslmode=verify-full sslrootcert=/nowhere/ca.pem user=a')).toEqual([
-    'the database cannot be reached: there is no such socket or file',
+    'the database at db.invalid:5432 cannot be reached: there is no such socket or file',
   ]);
 });

@@ -1,5 +1,11 @@
 import type { LiveProblem, LiveScope } from '../../../contract/index.ts';
-import { type ConnectionTarget, loadPg, publicMessage } from '../../../postgres/index.ts';
+import {
+  addressOf,
+  type ConnectionTarget,
+  type Host,
+  loadPg,
+  publicMessage,
+} from '../../../postgres/index.ts';
 import { unreachableReason } from '../../../system/index.ts';
 import type { DbrestConfig, DbrestPass } from '../directives/index.ts';
 import { SECURITY_SQL, type SecurityFacts, securityProblems } from './security.ts';
@@ -177,9 +183,15 @@ class UnaskedError extends Error {
   }
 }
 
-function unreachable(reason: string): UnaskedError {
-  const message = `the database cannot be reached: ${reason}`;
+function unreachable(reason: string, hosts: readonly Host[] = []): UnaskedError {
+  const where = hosts.length === 0 ? '' : ` at ${hosts.map(hostText).join(', ')}`;
+  const message = `the database${where} cannot be reached: ${reason}`;
   return new UnaskedError({ rule: 'database-unreachable', message });
+}
+
+function hostText(host: Host): string {
+  const address = addressOf(host);
+  return `${address.includes(':') ? `[${address}]` : address}:${host.port}`;
 }
 
 /** Returns how to reach the database. An embedded server is started for all locations if it is not running. */
@@ -219,7 +231,7 @@ async function probeTarget(
   const found = await live.once(`dbrest ${JSON.stringify(query)}`, () =>
     queryDatabase(query, live.timeoutMs),
   );
-  if ('reason' in found) throw unreachable(found.reason);
+  if ('reason' in found) throw unreachable(found.reason, pass?.kind === 'server' ? target.hosts : []);
   return [
     ...versionProblems(found),
     // gw logs in to the embedded database as its owner.
