@@ -279,6 +279,27 @@ test('a client that breaks the protocol is told how', async (t) => {
   }
 });
 
+test('requests beyond keepalive_requests that come at once are not processed, and harm nobody', async (t) => {
+  const { port: upstream, requests } = await startPeer(t, 'fine');
+  const gw = await load(
+    t,
+    `http2 on; keepalive_requests 5; server { location / { proxy_pass http://127.0.0.1:${upstream}; } location /own { return 200 own; } }`,
+  );
+  const ROUNDS = 30;
+  for (let round = 0; round < ROUNDS; round++) {
+    const client = await openFrames(gw.port);
+    client.send(...Array.from({ length: 100 }, (_, n) => getFrame(1 + 2 * n, '/')));
+    const ended = (): number =>
+      client.frames.filter(({ type, flags }) => type === FRAME.data && (flags & END_STREAM) !== 0).length;
+    await expect.poll(ended, { interval: 5 }).toBe(5);
+    const goaway = client.frames.find(({ type }) => type === FRAME.goaway);
+    expect(goaway?.payload.readUInt32BE(0)).toBe(9);
+    client.destroy();
+  }
+  expect(requests).toHaveLength(5 * ROUNDS);
+  expect((await callHttp2(gw.port, '/own')).body).toBe('own');
+});
+
 test('a connection on which nothing moves stays while its client responds to pings', async (t) => {
   const { port: silent } = await startPeer(t, 'late', (_, response) =>
     setTimeout(() => response.end('late'), 4_000),

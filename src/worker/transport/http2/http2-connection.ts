@@ -20,6 +20,7 @@ const {
   NGHTTP2_FLOW_CONTROL_ERROR,
   NGHTTP2_FRAME_SIZE_ERROR,
   NGHTTP2_INTERNAL_ERROR,
+  NGHTTP2_NO_ERROR,
   NGHTTP2_PROTOCOL_ERROR,
   NGHTTP2_STREAM_CLOSED,
 } = constants;
@@ -67,6 +68,12 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   readonly waiting = new WaitingBytes();
   /** Bytes of the requests and responses that are finished. */
   #payloadBytes = 0;
+  /** Streams that Node.js has not closed, those of finished requests included. */
+  #openStreams = 0;
+  /** The number of the last stream whose request is served. */
+  #lastId = 0;
+  /** The client has been told that it can make no more requests. */
+  #isClosing = false;
   #isOver = false;
 
   constructor(opened: OpenedConnection, rules: Http2Rules) {
@@ -136,7 +143,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   /** Waits for the next request if no other is being served. */
   #rest(): void {
     const { keepalive, idleMs } = this.open.current.port.rules.connection;
-    if (this.#session.closed || this.open.draining || !keepalive) this.#close();
+    if (this.#isClosing || this.open.draining || !keepalive) this.#close();
     else if (this.#wires.size === 0) this.#wait(idleMs);
   }
 
@@ -164,13 +171,15 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   #begin(stream: ServerHttp2Stream, { flags, fields }: { flags: number; fields: readonly string[] }): void {
     const { open } = this;
     open.heartbeat.beat();
+    this.#count(stream);
+    // The GOAWAY that is on its way says that this request is not processed; nghttp2 closes the stream when it is sent.
+    if (this.#isClosing) return;
+    this.#lastId = stream.id ?? this.#lastId;
     this.disarm();
     open.idle.delete(this);
     this.requests++;
     // The client has reset the stream in the same packet, so no response is needed.
     if (stream.aborted || stream.destroyed) {
-      // Without a listener, Node.js turns an error of the stream into an exception.
-      stream.on('error', () => undefined);
       this.#wasReset();
       return this.#rest();
     }
@@ -189,18 +198,49 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.requests >= maxRequests || Date.now() - this.startedMs >= lifeMs) this.#close();
   }
 
+  #count(stream: ServerHttp2Stream): void {
+    this.#openStreams++;
+    // Without a listener, Node.js turns an error of the stream into an exception.
+    stream.on('error', () => undefined);
+    stream.once(
+      'close',
+      guarded(this, () => {
+        this.#openStreams--;
+        this.#endIfIdle();
+      }),
+    );
+  }
+
   /** Waits for a request. The connection counts as idle. */
   #wait(ms: number): void {
     this.open.idle.add(this);
     this.arm(ms, () => this.#close());
   }
 
-  /** Closes the connection after its last response. GOAWAY tells the client which requests are still served. */
+  /**
+   * Closes the connection after its last response. GOAWAY tells the client which requests are still served. The session's
+   * own `close` is not used: it resets further streams when they begin, and nghttp2 closes the same ones when the GOAWAY is
+   * sent. In Node.js 20.20 the two together damage the memory of the process, which then ends.
+   */
   #close(): void {
     if (this.#session.destroyed) return;
-    if (!this.#session.closed) this.#session.close();
+    if (!this.#isClosing) {
+      this.#isClosing = true;
+      this.#session.goaway(NGHTTP2_NO_ERROR, this.#lastId);
+    }
+    this.#endIfIdle();
     // The client may never read the rest.
     if (this.#wires.size === 0) this.arm(this.open.current.port.rules.sendTimeoutMs, () => this.cut());
+  }
+
+  /** Ends a closing connection without streams, in a turn of its own. */
+  #endIfIdle(): void {
+    if (!this.#isClosing || this.#openStreams > 0) return;
+    setImmediate(
+      guarded(this, () => {
+        if (this.#openStreams === 0 && !this.#session.destroyed) this.#session.destroy();
+      }),
+    );
   }
 
   /** Sends the client the reason (GOAWAY), and closes the connection with all its streams. */
