@@ -199,7 +199,8 @@ export async function review(
 ): Promise<Review> {
   const { checkedConfig, liveFindings, review: reviewed } = await import('./tools/check/index.ts');
   const registry = allDirectives();
-  const config = tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, ports: plan?.ports });
+  const config =
+    tree && bound && checkedConfig({ tree, bound, registry, modules: MODULES, ports: plan?.ports });
   const catalogue = await ruleCatalogue();
   const isLive = options?.live === true && config && plan;
   const live = isLive ? await liveFindings(config, { catalogue, clusters: plan.clusters }) : undefined;
