@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { formatFaults } from '../../grammar/index.ts';
-import { load } from '../../src/pipeline.ts';
+import { check, load } from '../../src/pipeline.ts';
 import { ROOT, textOf } from './files.ts';
 
 const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${name}`);
@@ -11,9 +12,9 @@ const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${
 const ENVIRONMENT = {
   CLUSTER_SECRET: 'c'.repeat(32),
   DATABASE_URL: 'postgres://authenticator@localhost/app',
-  JWT_SECRET: 'n'.repeat(43),
+  JWT_SECRET: randomBytes(32).toString('base64url'),
   PGRST_DB_URI: 'postgres://authenticator@localhost/app',
-  PGRST_JWT_SECRET: 'n'.repeat(43),
+  PGRST_JWT_SECRET: randomBytes(32).toString('base64url'),
   PUBLISH_KEY: 'k'.repeat(32),
   DATABASE_PASSWORD: 'secret',
   REDIS_PASSWORD: 'secret',
@@ -22,15 +23,20 @@ beforeAll(() => {
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
 });
 
-const blocks = PAGES.flatMap((page) =>
+const blocks = [...PAGES, 'README.md'].flatMap((page) =>
   [...textOf(page).matchAll(/```nginx\n([^]*?)```/g)].map(([, text = ''], index) => ({ page, index, text })),
 );
 
-test.each(blocks)('configuration $index of $page loads', ({ text }) => {
-  const confFile = join(ROOT, 'conf/guide.conf');
-  const { report } = load({ confFile, name: 'guide.conf', prefix: ROOT, text });
-  expect(formatFaults(report, { program: 'gw', color: false })).toBe('');
-});
+test.each(blocks)(
+  'configuration $index of $page loads, and gw check has nothing against it',
+  async ({ text }) => {
+    const confFile = join(ROOT, 'conf/guide.conf');
+    const loaded = load({ confFile, name: 'guide.conf', prefix: ROOT, text });
+    expect(formatFaults(loaded.report, { program: 'gw', color: false })).toBe('');
+    const findings = await check(loaded, { severity: 'warning' });
+    expect(findings.map(({ rule, message }) => `${rule} ${message}`)).toEqual([]);
+  },
+);
 
 describe.each([...PAGES, 'README.md', 'CONTRIBUTING.md'])('%s', (page) => {
   const text = textOf(page);
