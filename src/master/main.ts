@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { CoreConfig, LoadFault } from '../contract/index.ts';
 import { type ErrorLog, LogOpener } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
-import type { Account } from '../system/index.ts';
+import { type Account, findAccount } from '../system/index.ts';
 import { ThreadLog } from '../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
@@ -29,6 +29,8 @@ function setEnvironment({ environment = [] }: CoreConfig): void {
 /** Warns if `user` has no effect: only root can become another account. */
 function tellUser({ user }: CoreConfig, log: ErrorLog): void {
   if (user === undefined || process.getuid?.() === 0) return;
+  // The service has become the account already, which a start by root has to become.
+  if (findAccount(user.name)?.uid === process.getuid?.()) return;
   // The message of nginx.
   log.write(
     'warn',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryWith, runIn } from '../cli/command.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { check, load } from '../../src/pipeline.ts';
 import { httpOf, ROOT, textOf } from './files.ts';
 
 /** The lines of a unit file's section that set something: `Key=value`. */
@@ -123,6 +124,22 @@ test('the default configuration of the container serves, and knows whether it is
   expect((await gw.fetch('/live')).status).toBe(200);
 });
 
+test("what nginx's package of Debian has to be included is there, and loads", async () => {
+  const text = `http {
+    server {
+      listen 127.0.0.1:8080;
+      root /srv;
+      location / { include proxy_params; proxy_pass http://127.0.0.1:1; }
+      location ~ [.]php(/|$) { include snippets/fastcgi-php.conf; fastcgi_pass 127.0.0.1:9000; }
+      location /f { include fastcgi.conf; fastcgi_pass 127.0.0.1:9000; }
+    }
+  }`;
+  const loaded = load({ confFile: join(ROOT, 'conf/php.conf'), name: 'php.conf', prefix: ROOT, text });
+  expect(loaded.report.faults).toEqual([]);
+  const findings = await check(loaded, { severity: 'warning' });
+  expect(findings.map(({ rule, message }) => `${rule} ${message}`)).toEqual([]);
+});
+
 test('the configuration of the Debian package serves on loopback alone, and knows whether it is ready', async (t) => {
   const text = textOf('conf/deploy/debian/gateway.conf');
   expect(text.match(/^ *listen .*$/gm)).toEqual(['        listen 127.0.0.1:8080;']);
@@ -130,7 +147,9 @@ test('the configuration of the Debian package serves on loopback alone, and know
     .replace('include mime.types;', '')
     .replace(/access_log .*combined;/, 'access_log off;')
     .replace('listen 127.0.0.1:0;', '');
+  expect(text).toMatch(/^user gw;$/m);
   const gw = await startGateway(t, conf);
   expect((await gw.fetch('/')).body).toMatch(/^it works/);
+  expect((await gw.fetch('/metrics')).status).toBe(200);
   expect((await gw.fetch('/ready')).status).toBe(200);
 });

@@ -14,7 +14,7 @@ interface Config {
 
 const whole = ['conf', 'conf/examples', 'conf/deploy', 'test/conf/everyday'].flatMap((directory) =>
   readdirSync(join(ROOT, directory))
-    .filter((name) => name.endsWith('.conf'))
+    .filter((name) => name.endsWith('.conf') && name !== 'fastcgi.conf')
     .map((name) => ({ name: `${directory}/${name}`, directory, text: textIn(`${directory}/${name}`) })),
 );
 const cases = readdirSync(join(ROOT, 'test/conformance/cases')).map((name) => ({

@@ -13,7 +13,15 @@ const DOC = 'usr/share/doc/gw';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 
 /** What `include` finds beside /etc/gw/gateway.conf; the files are the package's, and change with it. */
-const INCLUDED = ['mime.types', 'fastcgi_params', 'scgi_params', 'uwsgi_params'];
+const INCLUDED = [
+  'mime.types',
+  'fastcgi.conf',
+  'fastcgi_params',
+  'proxy_params',
+  'scgi_params',
+  'snippets/fastcgi-php.conf',
+  'uwsgi_params',
+];
 
 /** Makes `gw_V-1_ARCH.deb` for both architectures. Needs dpkg-deb and binutils, not root. */
 export async function make(release) {

@@ -11,7 +11,9 @@ const DEBIAN_SITE = join(DEBIAN, 'sites-available/default');
 const HAS_DEBIAN = existsSync(DEBIAN_SITE);
 
 const SHIPPED = ['conf', 'conf/examples'].flatMap((folder) =>
-  readdirSync(join(ROOT, folder)).flatMap((file) => (file.endsWith('.conf') ? join(folder, file) : [])),
+  readdirSync(join(ROOT, folder)).flatMap((file) =>
+    file.endsWith('.conf') && file !== 'fastcgi.conf' ? join(folder, file) : [],
+  ),
 );
 
 /** Errors of any rule, and all findings of the rules of loading and routing except "it has no effect". */
