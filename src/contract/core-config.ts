@@ -139,7 +139,8 @@ export interface CoreConfig {
   readonly masterProcess: boolean;
   readonly workerProcesses: number | 'auto';
   /** `auto`: uWebSockets.js where it loads. */
-  readonly httpEngine: HttpEngine;
+  /** Absent: nobody has chosen one, and it is `auto`. */
+  readonly httpEngine?: HttpEngine;
   /** Set in the `events` block only. */
   readonly workerConnections?: number;
   readonly pidFile: string;

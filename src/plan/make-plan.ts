@@ -9,7 +9,7 @@ import {
   type Compat,
 } from '../config/index.ts';
 import { type CachePlan, cacheZone } from '../cache/index.ts';
-import { type AnyModule, configOf, type CoreConfig } from '../contract/index.ts';
+import { type AnyModule, configOf, type CoreConfig, type HttpEngine } from '../contract/index.ts';
 import { addressesZone, membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
@@ -54,6 +54,11 @@ interface PlanOptions {
   readonly compat: Compat;
 }
 
+/** Where nobody has chosen an engine, ports with TLS have the node engine. */
+function httpEngineOf({ httpEngine = { engine: 'auto', tls: false } }: CoreConfig): HttpEngine {
+  return httpEngine;
+}
+
 /** Makes the plan of a typed configuration. Reports faults; if there are any, the plan must not be used. */
 export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan {
   const { registry, modules, report, compat } = options;
@@ -81,7 +86,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
     main: { ...mainPlan, written: locations.written.paths },
-    ports: planPorts(servers, { report, config, httpEngine: coreOf(main).httpEngine }),
+    ports: planPorts(servers, { report, config, httpEngine: httpEngineOf(mainPlan.core) }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),
     health: upstreams.checks.plan,

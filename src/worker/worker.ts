@@ -199,9 +199,12 @@ export class Worker {
     if (before) void this.#retire(before, removed);
   }
 
-  /** Logs lost data, and reports it to the operator directly if the log leaves out warnings. */
-  #tellLosses({ ports }: Configuration): void {
-    const losses = this.#engines.newLosses(ports);
+  /**
+   * Logs lost data, and reports it to the operator directly if the log leaves out warnings. A configuration that names its
+   * engine, `auto` too, has chosen.
+   */
+  #tellLosses({ ports, core }: Configuration): void {
+    const losses = core.httpEngine === undefined ? this.#engines.newLosses(ports) : undefined;
     if (losses === undefined) return;
     this.#log.write('warn', losses);
     if (!this.#log.takes('warn')) tellOperator(losses, 'warn');

@@ -159,6 +159,25 @@ test.runIf(DROPS_HIGH_BYTES)(
   },
 );
 
+for (const [main, listen] of [
+  ['http_engine auto;', ''],
+  ['http_engine uws;', ''],
+  ['', 'engine=uws'],
+]) {
+  test(`a start does not say what is lost where "${main}${listen}" has chosen`, async (t) => {
+    const gw = await first(t);
+    const port = await freePort();
+    writeFileSync(
+      join(gw.dir, 'chosen.conf'),
+      `pid ${gw.dir}/chosen.pid; error_log stderr; ${main} http { access_log off; server { listen 127.0.0.1:${port} ${listen}; return 200 $http_x_name; } }`,
+    );
+    const chosen = run(gw, '-c', 'chosen.conf');
+    await expect.poll(() => existsSync(join(gw.dir, 'chosen.pid')) && gw.read('chosen.pid')).toMatch(/\d\n/);
+    process.kill(Number(gw.read('chosen.pid')), 'SIGTERM');
+    expect(await chosen).toEqual({ code: 0, stderr: '' });
+  });
+}
+
 for (const [signal, logged] of [
   ['reload', /reload done/],
   ['reopen', /start worker processes/],

@@ -70,8 +70,8 @@ export class Engines implements Transport {
   }
 
   /**
-   * Returns a message about ports that lose bytes of headers which their configuration reads or forwards, if they have
-   * not been reported yet. No build of uWebSockets.js keeps these bytes, and none reports the loss.
+   * Returns a message about ports whose engine nobody has chosen, and which lose bytes of headers that their configuration
+   * reads or forwards, if they have not been reported yet. No build of uWebSockets.js keeps these bytes, and none reports the loss.
    */
   newLosses(ports: readonly PortHandler[]): string | undefined {
     if (!DROPS_HIGH_BYTES) return undefined;
@@ -83,7 +83,11 @@ export class Engines implements Transport {
   }
 
   #loses(port: PortHandler): boolean {
-    return readsHeaders(port) && this.#engineOf(port, this.#openings.get(port.key)) === 'uws';
+    return (
+      port.engine === 'auto' &&
+      readsHeaders(port) &&
+      this.#engineOf(port, this.#openings.get(port.key)) === 'uws'
+    );
   }
 
   /** Returns the engine of a port: the configured one, else uWebSockets.js if it loads and can use the socket. */

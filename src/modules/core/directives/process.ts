@@ -172,10 +172,9 @@ export const processes = directivesFor<CoreConfig>()({
     contexts: ['main'],
     args: httpEngine,
     into: 'httpEngine',
-    default: { engine: 'auto', tls: false },
     defaultText: 'auto',
     summary:
-      'The engine of ports without `engine=`: uws is uWebSockets.js; node accepts HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto is uws if it can be loaded. Ports with TLS use it only with `tls`, and as far as it can serve them; HTTP/2 and the PROXY protocol always use node.',
+      'The engine of ports without `engine=`: uws is uWebSockets.js; node accepts HTTP/1.0, bare line feeds, absolute targets and pipelined requests as nginx does; auto is uws if it can be loaded. Ports with TLS use it only with `tls`, and as far as it can serve them; HTTP/2 and the PROXY protocol always use node. Where it is not set, a start says which ports lose bytes of headers with uws.',
     source: 'gw',
   },
   worker_shutdown_timeout: {
