@@ -133,6 +133,8 @@ export class RequestBody implements WatchedBody, Failing {
   /** Called when the rest of a dropped body was received, or is no longer awaited. */
   #over: (() => void) | undefined = undefined;
   #overAtMs = 0;
+  /** When the last bytes of an incomplete body came; 0: it is not known, because nobody waits for it. */
+  #lastMs = 0;
   readonly #source: BodySource;
   readonly #silence: SilenceWatch;
 
@@ -145,6 +147,11 @@ export class RequestBody implements WatchedBody, Failing {
 
   get isComplete(): boolean {
     return this.#complete;
+  }
+
+  /** The time for which a reader has waited for more of it. */
+  get silentMs(): number {
+    return this.#complete || this.#lastMs === 0 ? 0 : performance.now() - this.#lastMs;
   }
 
   /** Starts receiving; call it before the first byte can arrive. Returns the body. */
@@ -192,7 +199,9 @@ export class RequestBody implements WatchedBody, Failing {
   }
 
   watchSilence(): void {
-    if (this.#reader && !this.#timer) this.#waitInSilence(this.#reader.timeoutMs);
+    if (!this.#reader || this.#timer) return;
+    this.#lastMs ||= performance.now();
+    this.#waitInSilence(this.#reader.timeoutMs);
   }
 
   fail(error: unknown): void {
@@ -203,6 +212,7 @@ export class RequestBody implements WatchedBody, Failing {
   #receive(chunk: ArrayBuffer | Buffer, isLast: boolean): void {
     this.receivedBytes += chunk.byteLength;
     this.#complete = isLast;
+    if (!isLast) this.#lastMs = performance.now();
     if (this.#dropping) return this.#receiveRest();
     this.#bytes.add(chunk);
     if (this.#reader) {

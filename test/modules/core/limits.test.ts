@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { ON_NODE_ENGINE } from '../../harness/engine.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 
@@ -15,6 +16,7 @@ beforeAll(async () => {
        location / { return 200 "ok"; }
        location /kv { kv_pass embedded:kv; kv_command set; kv_key k; }
        location /unlimited { client_max_body_size 0; kv_pass embedded:kv; kv_command set; kv_key k; }
+       location /patient { client_body_timeout 60s; kv_pass embedded:kv; kv_command set; kv_key k; }
        location /slow { client_body_timeout 1s; kv_pass embedded:kv; kv_command set; kv_key k; }
        location /once { keepalive_timeout 0; return 200 "once"; }
        location /hidden { server_tokens off; return 404; }
@@ -90,6 +92,18 @@ test('a body that stops coming gets 408 after client_body_timeout', async () => 
   const connection = await gw.connect();
   connection.write('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
   expect(await connection.until(/\r\n\r\n/)).toMatch(/^HTTP\/1\.1 408 Request Time-out\r\n/);
+  connection.destroy();
+});
+
+test.skipIf(ON_NODE_ENGINE)('a body for which the engine waits no longer has timed out', async () => {
+  const connection = await gw.connect();
+  connection.write('POST /patient HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
+  await expect
+    .poll(() => gw.errorLog(), { timeout: 20_000 })
+    .toMatch(
+      /\[info\].*client timed out \(110: Connection timed out\) while reading client request body: uWebSockets\.js waits 10 s, client: .*"POST \/patient HTTP\/1\.1"/,
+    );
+  expect(gw.errorLog()).not.toMatch(/client prematurely closed connection, .*patient/);
   connection.destroy();
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Certificates } from '../../harness/certificates.ts';
+import { check, load } from '../../../src/pipeline.ts';
 import { problemsIn } from './configured.ts';
 
 /** The findings of a rule for a configuration; none where it is in order. */
@@ -175,6 +176,18 @@ for (const { rule, it, conf, says = [] } of CASES) {
     expect(problemsIn(conf, rule).map(({ message }) => message)).toEqual(says);
   });
 }
+
+test('node-engine-only warns of uploads that the engine breaks off earlier than the file says', async () => {
+  const severities = async (conf: string): Promise<unknown> => {
+    const text = `http { server { listen 127.0.0.1:8080; ${conf} location / { return 204; } } }`;
+    const loaded = load({ confFile: '/etc/gw/gw.conf', name: 'gw.conf', prefix: '/etc/gw', text });
+    const found = await check(loaded, { rulesOnly: true });
+    return found.filter(({ slug }) => slug === 'node-engine-only').map(({ severity }) => severity);
+  };
+  expect(await severities('client_body_timeout 60s;')).toEqual(['warning']);
+  for (const conf of ['client_body_timeout 5s;', 'keepalive_timeout 65;'])
+    expect(await severities(conf)).toEqual(['info']);
+});
 
 test('listen-conflict reports a server that speaks plain HTTP on a socket for TLS', () => {
   const certificates = new Certificates();

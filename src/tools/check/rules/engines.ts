@@ -164,11 +164,14 @@ const nodeEngineOnly: Rule = {
     for (const { node, block } of config.uses(...NODE_ONLY.keys())) {
       const { value: name } = node.name;
       const given = node.args[0]?.value ?? '';
-      const isSame = name.endsWith('_timeout') && readers.parseTimeMs(given) === UWS_TIMEOUT_MS;
+      const timeoutMs = name.endsWith('_timeout') ? readers.parseTimeMs(given) : undefined;
+      const isSame = timeoutMs === UWS_TIMEOUT_MS;
       const isOff = name === 'early_hints' && (given === '' || given === '0');
       if (isSame || isOff || !servers.some((server) => isAround(block, server))) continue;
       yield {
         at: node,
+        // Uploads break off that the file admits. Who cuts clients later than it says breaks nothing.
+        ...(name === 'client_body_timeout' && (timeoutMs ?? 0) > UWS_TIMEOUT_MS && { severity: 'warning' }),
         message: `"${name}" has no effect on ports of uWebSockets.js, which ${NODE_ONLY.get(name)}`,
       };
     }

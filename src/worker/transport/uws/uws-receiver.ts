@@ -11,7 +11,7 @@ import type { Connections } from '../../../zone/index.ts';
 import { type Admission, printedAddress } from '../admission.ts';
 import { enterRefused, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { type EngineParts, type Failing, guarded, type Heartbeat } from '../transport.ts';
-import { type UwsPort, UwsWire } from './uws-wire.ts';
+import { ENGINE_LIMIT_MS, type UwsPort, UwsWire } from './uws-wire.ts';
 import type { Handshake } from './websocket-opening.ts';
 
 const nothing = (): void => undefined;
@@ -218,9 +218,6 @@ function withoutHeader(headers: readonly string[], name: string): readonly strin
 function mayCarryBody(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 }
-
-/** uWebSockets.js closes a connection without a request after 10 seconds in ticks of 4, so after 8 at the earliest. */
-const ENGINE_LIMIT_MS = 8_000;
 
 const MESSAGES = {
   closed:

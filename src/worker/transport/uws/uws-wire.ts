@@ -20,6 +20,8 @@ import type { Relay } from './websocket-behavior.ts';
 import { type Handshake, openWebSocket, type SpareResponse } from './websocket-opening.ts';
 
 const NO_HEADERS: readonly string[] = [];
+/** uWebSockets.js closes a silent connection after 10 seconds in ticks of 4, so after 8 at the earliest. */
+export const ENGINE_LIMIT_MS = 8_000;
 
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
@@ -378,8 +380,16 @@ export class UwsWire implements Wire, StreamOwner {
     this.x.finish();
   }
 
+  /** The engine does not tell that it has closed the connection itself. */
+  #timeOut(): void {
+    this.x.status = 408;
+    const message = 'client timed out (110: Connection timed out) while reading client request body';
+    this.x.writeLog(`${message}: uWebSockets.js waits 10 s`, 'info');
+  }
+
   /** Called when the client has closed the connection. */
   #leave(): void {
+    if (this.#body && this.#body.silentMs > ENGINE_LIMIT_MS && this.x.status === 0) this.#timeOut();
     this.#body?.abort();
     this.#stream?.release();
     this.refuse?.();
