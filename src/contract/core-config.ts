@@ -147,6 +147,8 @@ export interface CoreConfig {
   readonly environment?: readonly EnvironmentVariable[];
   /** The account that serves when gw is started by root; default: `nobody`. */
   readonly user?: UserConfig;
+  /** `worker_rlimit_nofile`. */
+  readonly openFiles?: number;
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { CoreConfig, LoadFault } from '../contract/index.ts';
-import { type ErrorLog, LogOpener } from '../log/index.ts';
+import { type ErrorLog, LogOpener, tellOperator } from '../log/index.ts';
 import type { ConfigSource } from '../pipeline.ts';
-import { type Account, findAccount } from '../system/index.ts';
+import { type Account, findAccount, openFilesLimit, raiseOpenFilesLimit } from '../system/index.ts';
 import { ThreadLog } from '../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate, pack, unpack } from './candidate.ts';
 import { Master } from './master.ts';
@@ -36,6 +36,22 @@ function tellUser({ user }: CoreConfig, log: ErrorLog): void {
     'warn',
     'the "user" directive makes sense only if the master process runs with super-user privileges, ignored',
   );
+}
+
+/** Carries out `worker_rlimit_nofile` while the process is root, and warns if the limit stays below it. */
+function setOpenFiles({ openFiles = 0 }: CoreConfig, log: ThreadLog): void {
+  raiseOpenFilesLimit(openFiles);
+  const limit = openFilesLimit();
+  if (limit >= openFiles) return;
+  const text = `"worker_rlimit_nofile ${openFiles}" has no effect: the process may open ${limit} files; set its limit with LimitNOFILE= of systemd, or ulimit -n`;
+  log.write('warn', text);
+  if (!log.takes('warn')) tellOperator(text, 'warn');
+}
+
+/** Carries out, or warns of, what the configuration asks of the process. */
+function obeyCore(core: CoreConfig, log: ThreadLog): void {
+  tellUser(core, log);
+  setOpenFiles(core, log);
 }
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15, SIGWINCH: 28 };
@@ -128,7 +144,7 @@ async function begin(
   });
   surviveFaults(log);
   tellLastEnd(log, candidate);
-  tellUser(core, log);
+  obeyCore(core, log);
   if (source.compat === 'skip' || core.compat === 'skip') tellSkipped(candidate, log);
   const stopped = untilStopped(master, log);
   return (await starts(master, accepted, log)) ? { log, stopped } : 'failed';

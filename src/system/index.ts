@@ -37,3 +37,4 @@ export {
   rootPath,
 } from './root-files.ts';
 export { contextOptions, type ContextSettings } from './tls-context.ts';
+export { openFilesLimit, raiseOpenFilesLimit } from './open-files.ts';

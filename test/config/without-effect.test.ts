@@ -11,7 +11,7 @@ const registry = new Registry(MODULES);
 /** Directives that tune how nginx works, or what gw does not have at all. */
 const DIRECTIVES = `
   load_module lock_file debug_points working_directory ssl_engine pcre_jit timer_resolution thread_pool
-  worker_rlimit_nofile worker_rlimit_core worker_priority worker_cpu_affinity worker_aio_requests epoll_events multi_accept accept_mutex
+  worker_rlimit_core worker_priority worker_cpu_affinity worker_aio_requests epoll_events multi_accept accept_mutex
   accept_mutex_delay use debug_connection
   sendfile sendfile_max_chunk tcp_nopush tcp_nodelay aio aio_write directio directio_alignment read_ahead send_lowat postpone_output
   output_buffers connection_pool_size request_pool_size client_body_in_single_buffer client_body_early_read keepalive_min_timeout

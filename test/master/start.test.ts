@@ -70,6 +70,19 @@ for (const user of accounts)
     expect({ code, stderr }).toEqual({ code: 1, stderr: `gw: [emerg] ${failed}\n` });
   });
 
+test('a start warns where the process may open fewer files than worker_rlimit_nofile', async (t) => {
+  const gw = await first(t);
+  writeFileSync(
+    join(gw.dir, 'second.conf'),
+    `pid second.pid; error_log ${gw.dir}/second.log; worker_rlimit_nofile 2147483647; http { server { listen 127.0.0.1:${gw.port}; } }`,
+  );
+  const { code, stderr } = await run(gw, '-c', 'second.conf');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^gw: \[warn\] "worker_rlimit_nofile 2147483647" has no effect: the process may open \d+ files; .*\ngw: \[emerg\] bind\(\)/,
+  );
+});
+
 for (const engine of ['uws', 'node']) {
   test(`a file that is not a socket is not removed as a leftover (${engine})`, async (t) => {
     const gw = await first(t);

@@ -1,24 +1,9 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import type { ListenAddress } from '../../contract/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
-import { chmodSocket } from '../../system/index.ts';
+import { chmodSocket, openFilesLimit } from '../../system/index.ts';
 import type { Connections } from '../../zone/index.ts';
-
-/** Returns the limit of open files of the process, sockets included. Node has raised the soft limit to the hard one. */
-function descriptorLimit(): number {
-  return Number(softLimit()) || Infinity;
-}
-
-function softLimit(): unknown {
-  try {
-    return /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-  } catch {
-    // Without /proc, the diagnostic report has the limit; it is ten times as slow.
-    const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
-    return report.userLimits?.open_files?.soft;
-  }
-}
 
 /** The share of all descriptors for client connections: each may need another descriptor for its upstream or a file. */
 const CLIENTS_SHARE = 1 / 2;
@@ -37,7 +22,7 @@ type MakeRoom = () => boolean;
 export class Admission {
   readonly #log: ErrorLog;
   readonly #connections: Connections;
-  readonly #descriptors = descriptorLimit();
+  readonly #descriptors = openFilesLimit();
   #most = Infinity;
   #open = 0;
   /** The last message since there was room: a connection was closed for a new one, or a new one was refused. */

@@ -52,12 +52,6 @@ const coreLimit: ArgReader<number> = {
 /** Directives that appear in a working nginx.conf and have no meaning here; their arguments are still checked. */
 const GROUPS: readonly Group[] = [
   { contexts: M, args: text, why: 'the modules of gw are built in', many: true, names: 'load_module' },
-  {
-    contexts: M,
-    args: integer(),
-    why: 'the limit of the process is inherited',
-    names: 'worker_rlimit_nofile',
-  },
   { contexts: M, args: flag, why: INTERNALS, names: 'pcre_jit' },
   { contexts: M, args: flag, why: NO_HTTP_3, names: 'quic_bpf' },
   { contexts: M, args: text, why: 'workers need no lock to accept connections', names: 'lock_file' },

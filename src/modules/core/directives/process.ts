@@ -168,6 +168,14 @@ export const processes = directivesFor<CoreConfig>()({
       'Maximum number of client connections of a worker; connections to upstreams do not count. At the limit, the node engine closes idle connections, and uWebSockets.js refuses new ones. All clients together get at most half of the files that the process may open, so that some are left for upstreams and files.',
     source: 'nginx ngx_core_module#worker_connections',
   },
+  worker_rlimit_nofile: {
+    contexts: ['main'],
+    args: integer({ min: 1 }),
+    into: 'openFiles',
+    summary:
+      'The least number of files, connections included, that the process may open. Started by root, gw raises the limit by the program prlimit; otherwise, and where that fails, a start warns: set it for the process (LimitNOFILE= of systemd, ulimit -n). It is never lowered, and changes take effect after a restart.',
+    source: 'nginx ngx_core_module#worker_rlimit_nofile',
+  },
   http_engine: {
     contexts: ['main'],
     args: httpEngine,
