@@ -21,7 +21,8 @@ interface SecureScenario {
   readonly what: string;
   readonly request: HttpRequest;
   content(bench: Bench): Promise<Content> | Content;
-  readonly goals: Readonly<Record<Engine, Goals>>;
+  /** Of the engines that are measured. */
+  readonly goals: Readonly<Partial<Record<Engine, Goals>>>;
 }
 
 type Engine = 'uws' | 'node';
@@ -57,12 +58,13 @@ const secure: readonly SecureScenario[] = [
     what: 'full handshakes',
     request: { path: '/', headers: { Connection: 'close' } },
     content: () => 'location / { return 200 ok; }',
-    goals: { uws: { goal: 0.7, aim: 0.9 }, node: { goal: 0.7, aim: 0.9 } },
+    // wrk counts an error for each connection that uWebSockets.js closes, because its responses do not say so.
+    goals: { node: { goal: 0.7, aim: 0.9 } },
   },
 ];
 
 export const httpsScenarios: readonly Scenario[] = secure.flatMap((scenario) =>
-  (['uws', 'node'] as const).map((engine) => secureScenario(scenario, engine)),
+  (Object.keys(scenario.goals) as Engine[]).map((engine) => secureScenario(scenario, engine)),
 );
 
 function secureScenario({ name, what, request, content, goals }: SecureScenario, engine: Engine): Scenario {
