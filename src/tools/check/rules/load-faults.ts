@@ -210,7 +210,7 @@ export const LOAD_FAULTS: readonly Rule[] = [
     slug: 'tls-on-node-engine',
     severity: 'info',
     summary: 'a port with TLS that uWebSockets.js was asked to serve, and cannot',
-    why: 'Its TLS has certificates by name and a list of ciphers, and nothing else: what the place shows needs the node engine, which then serves the whole port, at about half the speed.',
+    why: 'Its TLS has certificates by name and a list of ciphers, and nothing else: what the place shows needs the node engine, which then serves the whole port and is slower.',
     fix: 'Remove what the place shows, or "tls" of "http_engine"; "listen ... engine=node" says that the port is meant to be so.',
     bad: {
       in: 'main',
