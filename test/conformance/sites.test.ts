@@ -355,9 +355,13 @@ const FINDINGS: Readonly<Record<string, readonly string[]>> = {
   django: ['nginx.conf GW405 host-spoofing'],
   drupal: ['nginx.conf GW209 regex-redos'],
   laravel: ['nginx.conf GW207 no-default-server'],
-  mediawiki: ['nginx.conf GW202 regex-shadows-prefix', 'nginx.conf GW202 regex-shadows-prefix'],
+  mediawiki: [
+    'nginx.conf GW221 node-engine-only',
+    'nginx.conf GW202 regex-shadows-prefix',
+    'nginx.conf GW202 regex-shadows-prefix',
+  ],
   moodle: ['nginx.conf GW430 fastcgi-any-script', 'nginx.conf GW202 regex-shadows-prefix'],
-  nextcloud: ['nginx.conf GW304 header-redefinition'],
+  nextcloud: ['nginx.conf GW221 node-engine-only', 'nginx.conf GW304 header-redefinition'],
   'nginx-org': ['conf.d/default.conf GW430 fastcgi-any-script'],
   'nginx-proxy': ['conf.d/default.conf GW404 proxy-header-redefinition'],
   nginxconfig: [
