@@ -48,7 +48,8 @@ function urlsOf({ ports, servers }: GatewayPlan): readonly (readonly [url: strin
 
 const examples = ['conf/', 'conf/examples/', 'test/conf/everyday/'].flatMap((folder) =>
   readdirSync(`${ROOT}${folder}`)
-    .filter((name) => name.endsWith('.conf'))
+    // What other configurations include is none of its own.
+    .filter((name) => name.endsWith('.conf') && name !== 'fastcgi.conf')
     .map((name) => folder + name),
 );
 
