@@ -115,7 +115,8 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
       const starting = master.share(
         providedKey(dir),
         () => startEmbeddedPostgres({ dataDir: dir, log: master.log, servedBy: master.account }),
-        async (server) => (await server).stop(),
+        // A start that fails, or is broken off, rejects below and leaves nothing to stop.
+        async (server) => (await server.catch(() => undefined))?.stop(),
       );
       const { dsn } = await starting;
       if (initFile !== undefined) await runEmbeddedInit({ dsn, dataDir: dir, file: initFile });
