@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { placeText, type Report, type Span } from '../../grammar/index.ts';
 import type { BoundConfig } from '../config/index.ts';
@@ -71,6 +72,7 @@ function* nodeOnly(port: EngineDraft, config: EngineChoice['config']): Generator
     yield { what: 'HTTP/2', span: spanOfHttp2(port) };
   if (!port.ssl) return;
   yield* settingsOfNode(port.servers);
+  yield* keysOfNode(port);
   yield* namesOfNode(port);
   yield* variablesOfNode(port, config);
 }
@@ -139,6 +141,18 @@ function* settingsOfNode(servers: readonly PlannedServer[]): Generator<NodeOnly>
         what: `"error_page ${PLAIN_REQUEST}"`,
         span: level.get('core')?.from.get('errorPages')?.spans[nth],
       };
+  }
+}
+
+/** The types of keys that BoringSSL has. */
+const KEY_TYPES: ReadonlySet<string | undefined> = new Set(['rsa', 'ec', 'ed25519']);
+
+function* keysOfNode({ servers }: EngineDraft): Generator<NodeOnly> {
+  for (const { plan, level } of servers) {
+    const [certificate] = plan.tls?.certificates ?? [];
+    const type = certificate && new X509Certificate(certificate).publicKey.asymmetricKeyType;
+    if (certificate === undefined || KEY_TYPES.has(type)) continue;
+    yield { what: `a key of type "${type}"`, span: level.get('ssl')?.from.get('certificates')?.spans[0] };
   }
 }
 

@@ -11,6 +11,7 @@ beforeAll(() => {
   certificates = new Certificates();
   certificates.authority('a');
   certificates.authority('b');
+  certificates.authority('odd', 'ed448');
   certificates.write('ticket.key', Buffer.alloc(48, 'k'));
 });
 
@@ -56,6 +57,7 @@ const kept: readonly (readonly [more: string, what: string])[] = [
   ['ssl_session_ticket_key ticket.key;', '"ssl_session_ticket_key"'],
   ['ssl_verify_client optional_no_ca;', '"ssl_verify_client"'],
   ['ssl_certificate b.crt; ssl_certificate_key b.key;', '"ssl_certificate"'],
+  [`} server { listen 1443 ssl; server_name odd.test; ${pair('odd')}`, 'a key of type "ed448"'],
   ['http2 on;', 'HTTP/2'],
   ['error_page 497 https://$host$request_uri;', '"error_page 497"'],
   ['return 200 $ssl_protocol;', '"$ssl_protocol"'],

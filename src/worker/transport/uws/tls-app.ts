@@ -28,13 +28,19 @@ function shownOf({ certificates, keys, ciphers, rejectHandshake }: TlsPlan): unk
  * certificate of its own: uWebSockets.js keeps handlers by name. Throws if it refuses a certificate, a key or a list of
  * ciphers.
  */
-export function openTlsApp(uws: Uws, tls: PortTls, route: (app: TemplatedApp) => void): TemplatedApp {
-  const shown = new Set([tls.fallback, ...tls.named.map(({ plan }) => plan)].map((plan) => textOf(plan)));
-  const app = tryOpen(uws, tls.fallback);
+export function openTlsApp(
+  uws: Uws,
+  { key, tls }: { readonly key: string; readonly tls: PortTls },
+  route: (app: TemplatedApp) => void,
+): TemplatedApp {
+  const plans = [tls.fallback, ...tls.named.map(({ plan }) => plan)];
+  const app = tryOpen(uws, tls.fallback, key);
   route(app);
   // One certificate serves all names.
-  if (shown.size === 1) return app;
-  for (const { plan } of tls.named) tryOpen(uws, plan);
+  if (new Set(plans.map((plan) => JSON.stringify(shownOf(plan)))).size === 1) return app;
+  // A name whose list of ciphers is refused would be left out without a word. An App that was opened is never freed.
+  const lists = new Map(plans.map((plan) => [plan.ciphers, plan]));
+  for (const [ciphers, plan] of lists) if (ciphers !== tls.fallback.ciphers) tryOpen(uws, plan, key);
   const names = new AppNames(app, tls, route);
   names.add(({ kind }) => kind === 'exact');
   // A wildcard stands for one label here; the patterns for more are added when a client asks for such a name.
@@ -48,14 +54,12 @@ export function openTlsApp(uws: Uws, tls: PortTls, route: (app: TemplatedApp) =>
   return app;
 }
 
-const textOf = (plan: TlsPlan): string => JSON.stringify(shownOf(plan));
-
-function tryOpen(uws: Uws, plan: TlsPlan): TemplatedApp {
+function tryOpen(uws: Uws, plan: TlsPlan, port: string): TemplatedApp {
   try {
     return withFiles(plan, (options) => uws.SSLApp(options));
   } catch {
     // It has no other reason to give than that "App construction failed".
-    throw new Error('uWebSockets.js refuses the certificate, its key, or "ssl_ciphers"');
+    throw new Error(`${port}: uWebSockets.js refuses the certificate, its key, or "ssl_ciphers"`);
   }
 }
 

@@ -52,7 +52,8 @@ class ServingApp {
         upgrade,
       });
     };
-    if (port.tls) this.app = openTlsApp(uws, port.tls, route);
+    const { key, tls } = port;
+    if (tls) this.app = openTlsApp(uws, { key, tls }, route);
     else route((this.app = uws.App()));
     this.app.filter((res, opened) => {
       this.#count(Number(opened) > 0 ? 1 : -1);
@@ -68,7 +69,7 @@ class ServingApp {
     this.#open.port = this.#servingBy(port);
   }
 
-  /** Closes the App with the last of its connections. */
+  /** From now on every response closes its connection; what the App has opened besides is closed with the last one. */
   leave(): void {
     this.state.draining = true;
     this.#isLeaving = true;
@@ -123,11 +124,7 @@ export class UwsSocket implements OpenPort {
   prepare(port: PortHandler): void {
     this.#next = undefined;
     if (shownBy(port) === this.#shown) return;
-    try {
-      this.#next = { port, serving: new ServingApp(port, this.#parts) };
-    } catch (error) {
-      throw new Error(`${this.key}: ${(error as Error).message}`);
-    }
+    this.#next = { port, serving: new ServingApp(port, this.#parts) };
   }
 
   drain(): void {
