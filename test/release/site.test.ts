@@ -90,12 +90,15 @@ test('every page has a title, a description and one first heading', () => {
 /** The search as the pages have it: the options of their script, and the index. */
 async function search(): Promise<(text: string) => readonly { readonly url: string }[]> {
   const options = new URL('../../bin/build/release/site/assets/search-options.js', import.meta.url).href;
-  const { SEARCH } = (await import(options)) as { SEARCH: never };
+  const { find, SEARCH } = (await import(options)) as {
+    find: (index: object, text: string, options: object) => never;
+    SEARCH: never;
+  };
   const script = read('latest/assets/search-index.js');
   const made = runInThisContext(script.replace(/^gwSearch\.load/, '')) as never;
   const index = MiniSearch.loadJS<never>(made, SEARCH);
   // Words that are only similar count least; to look for them takes most of the time.
-  return (text) => index.search(text, { fuzzy: false }) as never;
+  return (text) => find(index, text, { fuzzy: false });
 }
 
 /** What the program lists: directives or variables. */
@@ -123,6 +126,15 @@ test('the search finds both words around the end of a line', async () => {
   // In the manual a line has "-h, --help", the next one "show this help".
   expect(find('show this help')[0]?.url).toMatch(/^commands\//);
   expect(find('helpshow')).toEqual([]);
+});
+
+test('the search finds what plain words stand for', async () => {
+  const find = await search();
+  expect(find('gw upgrade')[0]?.url).toMatch(/^commands\/upgrade/);
+  expect(find('log format json')[0]?.url).toMatch(/#log_format/);
+  expect(find('access log off')[0]?.url).toMatch(/#access_log/);
+  // The letter behind an apostrophe begins hundreds of words.
+  expect(find("let's encrypt").length).toBeLessThan(100);
 });
 
 test('a link that leads nowhere ends the build, which names it', async () => {

@@ -7,9 +7,9 @@ function words(text) {
   );
 }
 
-/** Words that are on every page. */
+/** Words that are on every page, and what an apostrophe leaves. */
 const EVERYWHERE = new Set(
-  'a an and are as at be by for from has have in is it its no not of on one or that the their them they this to was what when which with'.split(
+  'a an and are as at be by for from has have in is it its no not of on one or that the their them they this to was what when which with s t'.split(
     ' ',
   ),
 );
@@ -34,3 +34,21 @@ export const SEARCH = {
     weights: { prefix: 0.6, fuzzy: 0.2 },
   },
 };
+
+/** Returns the results for typed words in an index, the best first. */
+export function find(index, text, options = {}) {
+  const all = index.search(text, options);
+  // Many words that are nowhere together: pages that have some of them are better than none.
+  const found = all.length > 0 ? all : index.search(text, { ...options, combineWith: 'OR' });
+  const called = namesIn(text).flatMap((named) =>
+    index.search(named, { ...options, prefix: false }).filter(({ name }) => name.toLowerCase() === named),
+  );
+  return [...new Map([...called, ...found].map((result) => [result.id, result])).values()];
+}
+
+/** The names that the words may stand for: a command, as `gw upgrade`, or a directive, as `log format`. */
+function namesIn(text) {
+  const typed = text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const pairs = typed.slice(1).map((word, nth) => [typed[nth], word]);
+  return [typed.join(' '), ...pairs.map((pair) => pair.join('_'))];
+}

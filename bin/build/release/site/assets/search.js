@@ -1,6 +1,6 @@
 /** Search as one types: results below the field, or as the list of the page that searches. */
 import MiniSearch from 'minisearch';
-import { SEARCH } from './search-options.js';
+import { find, SEARCH } from './search-options.js';
 
 const base = document.documentElement.dataset.root;
 const field = document.querySelector('#q');
@@ -30,15 +30,9 @@ globalThis.gwSearch = {
   },
 };
 
-function find(text) {
-  const found = index.search(text);
-  // Many words that are nowhere together: pages that have some of them are better than none.
-  return found.length > 0 ? found : index.search(text, { combineWith: 'OR' });
-}
-
 function show() {
   const text = field.value.trim();
-  const found = index && text !== '' ? find(text) : [];
+  const found = index && text !== '' ? find(index, text) : [];
   list.replaceChildren(...found.slice(0, MOST).map(option));
   if (found.length > MOST && !isPage) list.append(allResults(text));
   list.hidden = list.children.length === 0;
