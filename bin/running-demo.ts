@@ -1,5 +1,5 @@
 import { constants, existsSync, lstatSync, realpathSync, rmSync, type Stats, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import type { ConfigSource } from '../src/pipeline.ts';
 import { isAlive } from '../src/system/index.ts';
 import { packageRoot } from './installation.ts';
@@ -74,8 +74,11 @@ export function isOfDemo({ confFile }: ConfigSource): boolean {
 
 /** Tells whether a file is the demo's configuration, by whatever path. */
 export function isDemoFile(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const real = realpathSync(file);
+  if (basename(real) !== 'demo.conf') return false;
   const demo = demoFile();
-  return existsSync(file) && existsSync(demo) && realpathSync(file) === realpathSync(demo);
+  return existsSync(demo) && real === realpathSync(demo);
 }
 
 /** Tells whether a directory has the data of a demo that this account or root has run. */
