@@ -45,7 +45,7 @@ const runs: readonly { args: readonly string[]; code: number; says: RegExp; talk
     code: 1,
     says: /warning GW118 .*, (left out|its requests get 501)/,
   },
-  { args: ['php.conf'], code: 1, says: /error GW112/ },
+  { args: ['php.conf'], code: 1, says: /error GW118/ },
   {
     args: ['php.conf', '--compat=ignore'],
     code: 0,

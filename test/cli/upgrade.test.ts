@@ -40,31 +40,35 @@ test('gw -s reload --wait tells how the reload went', async (t) => {
   expect(await reload()).toEqual(failed(FAULT));
 });
 
-test('gw upgrade, -V and status tell which versions run, and how the upgrade went', async (t) => {
-  const { install, gw, run } = await started(t);
-  const running = async (): Promise<string | undefined> =>
-    /^running: .*$/m.exec((await run('-V')).stderr)?.[0];
-  expect(await running()).toBeUndefined();
-  gw.write('nonsense;');
-  expect(await run('upgrade')).toEqual(failed(FAULT));
-  gw.write(CONF);
+test(
+  'gw upgrade, -V and status tell which versions run, and how the upgrade went',
+  { timeout: 120_000 },
+  async (t) => {
+    const { install, gw, run } = await started(t);
+    const running = async (): Promise<string | undefined> =>
+      /^running: .*$/m.exec((await run('-V')).stderr)?.[0];
+    expect(await running()).toBeUndefined();
+    gw.write('nonsense;');
+    expect(await run('upgrade')).toEqual(failed(FAULT));
+    gw.write(CONF);
 
-  install(OTHER_VERSION);
-  expect(await running()).toBe(`running: gw/${VERSION}`);
-  const older = `its supervisor is gw/${VERSION} until the next start`;
-  expect(await run('upgrade')).toEqual(done(`gw/${VERSION} was upgraded to gw/${NEXT}; ${older}\n`));
-  expect(await running()).toBe(`running: gw/${NEXT}, ${older}`);
-  const { stdout } = await run('status');
-  expect(stdout).toMatch(new RegExp(`^gw ${NEXT} · supervisor ${VERSION} until the next start · node `));
-  const { stdout: json } = await run('status', '--json');
-  expect(JSON.parse(json)).toMatchObject({ version: NEXT, supervisor: VERSION });
+    install(OTHER_VERSION);
+    expect(await running()).toBe(`running: gw/${VERSION}`);
+    const older = `its supervisor is gw/${VERSION} until the next start`;
+    expect(await run('upgrade')).toEqual(done(`gw/${VERSION} was upgraded to gw/${NEXT}; ${older}\n`));
+    expect(await running()).toBe(`running: gw/${NEXT}, ${older}`);
+    const { stdout } = await run('status');
+    expect(stdout).toMatch(new RegExp(`^gw ${NEXT} · supervisor ${VERSION} until the next start · node `));
+    const { stdout: json } = await run('status', '--json');
+    expect(JSON.parse(json)).toMatchObject({ version: NEXT, supervisor: VERSION });
 
-  install(OTHER_VERSION, [/async function runMaster\(source.*\{\n/, '$& process.exit(3);']);
-  const ended = /^gw: \[error\] upgrade failed, .* ended before it served .*\n$/;
-  expect(await run('upgrade')).toEqual(failed(matching(ended)));
-  // What runs is of the version of the command.
-  expect(await run('upgrade', '--or-reload')).toEqual(done(matching(/^reload done, /)));
-});
+    install(OTHER_VERSION, [/async function runMaster\(source.*\{\n/, '$& process.exit(3);']);
+    const ended = /^gw: \[error\] upgrade failed, .* ended before it served .*\n$/;
+    expect(await run('upgrade')).toEqual(failed(matching(ended)));
+    // What runs is of the version of the command.
+    expect(await run('upgrade', '--or-reload')).toEqual(done(matching(/^reload done, /)));
+  },
+);
 
 test('-V tells nothing of what runs if the configuration has a fault or nothing runs', async (t) => {
   const { program } = installation(t);
