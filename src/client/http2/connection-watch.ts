@@ -1,18 +1,21 @@
-/** A connection that is looked at regularly. */
+/** A connection that is checked regularly. */
 interface WatchedConnection {
-  look(): void;
+  look(nowMs: number): void;
 }
 
-const PERIOD_MS = 250;
-
-/** Looks at each connection four times per second. */
+/** Checks HTTP/2 connections regularly for conditions that Node.js does not report. */
 export class ConnectionWatch {
   readonly #connections = new Set<WatchedConnection>();
+  readonly #periodMs: number;
   #timer: NodeJS.Timeout | undefined = undefined;
+
+  constructor(periodMs: number) {
+    this.#periodMs = periodMs;
+  }
 
   add(connection: WatchedConnection): void {
     this.#connections.add(connection);
-    this.#timer ??= setInterval(this.#look, PERIOD_MS).unref();
+    this.#timer ??= setInterval(this.#look, this.#periodMs).unref();
   }
 
   delete(connection: WatchedConnection): void {
@@ -23,6 +26,7 @@ export class ConnectionWatch {
   }
 
   readonly #look = (): void => {
-    for (const connection of this.#connections) connection.look();
+    const nowMs = Date.now();
+    for (const connection of this.#connections) connection.look(nowMs);
   };
 }

@@ -8,6 +8,8 @@ import { type ConnectionKeeper, Http2Connection } from './http2-connection.ts';
 
 /** Idle connections that a group keeps by default (nginx 1.29.7 and later). */
 const DEFAULT_IDLE = 32;
+/** An unreadable frame is noticed within two such periods. */
+const WATCH_MS = 250;
 /** Most requests that wait for one connection until its peer has announced how many it accepts; one goes out at once. */
 const MOST_WAITING = 100;
 
@@ -49,7 +51,7 @@ export class Http2Connections implements Carriers, ConnectionKeeper {
   /** Connections without a request, in the order in which they became idle. */
   readonly #idle = new Set<Http2Connection>();
   readonly #openings = new Set<Opening>();
-  readonly #watch = new ConnectionWatch();
+  readonly #watch = new ConnectionWatch(WATCH_MS);
   #closed = false;
 
   constructor(connector: Connector, keepalive: KeepaliveConfig) {

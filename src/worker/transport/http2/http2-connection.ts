@@ -110,7 +110,9 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 
   /** Called once per second. */
-  look(nowMs: number): void {
+  readonly look = guarded(this, (nowMs: number): void => this.#look(nowMs));
+
+  #look(nowMs: number): void {
     if (this.#session.destroyed) return;
     let payloadBytes = this.#payloadBytes;
     for (const wire of this.#wires) payloadBytes += payloadOf(wire);

@@ -3,7 +3,7 @@ import type { PortHandler } from '../../../compile/index.ts';
 import type { ConnectionFacts, Exchange, PortFacts } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
-import type { ConnectionWatch } from '../http2/connection-watch.ts';
+import type { ConnectionWatch } from '../../../client/index.ts';
 import { StreamHeadReader } from '../http2/request-head.ts';
 import type { SilenceWatch } from '../request-body.ts';
 import type { Heartbeat, HttpDate } from '../transport.ts';

@@ -1,10 +1,10 @@
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { ConnectionWatch } from '../../../client/index.ts';
 import type { PortHandler } from '../../../compile/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { systemReason } from '../../../system/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import { type Admission, admitEverybody } from '../admission.ts';
-import { ConnectionWatch } from '../http2/connection-watch.ts';
 import { SilenceWatch } from '../request-body.ts';
 import {
   type EngineParts,
@@ -21,6 +21,9 @@ import { currentPort, type IdleConnection, type NodePort } from './node-port.ts'
 import { PrefaceReader } from './preface-reader.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
+
+/** Between two checks of an HTTP/2 connection. */
+const WATCH_MS = 1_000;
 
 /** Receives an accepted connection. */
 type Accept = (socket: Socket) => void;
@@ -170,7 +173,7 @@ export class NodeTransport implements Transport, Failing {
   readonly #admission: Admission;
   readonly #heartbeat: Heartbeat;
   readonly #idle = new Set<IdleConnection>();
-  readonly #watch = new ConnectionWatch();
+  readonly #watch = new ConnectionWatch(WATCH_MS);
   #serial = 0;
 
   constructor({ log, connections, admission, heartbeat }: Omit<EngineParts, 'acceptor'>) {
