@@ -96,7 +96,8 @@ const AUTHORITY = /^(?:[\w.~-]+|\[[\da-f:.]+\]):\d{1,5}$/i;
 
 /**
  * Reads a request line, or returns the status that refuses it. As in nginx, blanks may repeat, a line without a version
- * is HTTP/0.9, and `*` is not a valid target, not even in the preface of HTTP/2. CONNECT is refused: 405 with the target that it must have, otherwise 400.
+ * is HTTP/0.9, and `*` is not a valid target, not even in the preface of HTTP/2. CONNECT is refused: 405 with the target
+ * that it must have, otherwise 400.
  */
 export function readRequestLine(line: string): RequestLine | number {
   const [, method = '', target = '', major, minor] = REQUEST_LINE.exec(line) ?? [];

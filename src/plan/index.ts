@@ -21,6 +21,7 @@ export {
   canShakeHands,
   secureContextOptions,
   sessionContextOf,
+  shownOf,
   verifierOf,
   type TlsPlan,
 } from './tls/index.ts';

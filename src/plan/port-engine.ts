@@ -6,7 +6,7 @@ import { configOf, type HttpEngine, type SslConfig } from '../contract/index.ts'
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
 import type { PortPlan } from './plan.ts';
-import type { TlsPlan } from './tls/index.ts';
+import { shownOf } from './tls/index.ts';
 
 /** The parts of a port that decide about its engine. */
 interface EngineDraft extends Pick<PortPlan, 'address' | 'ssl' | 'proxyProtocol' | 'http2'> {
@@ -158,19 +158,16 @@ function* keysOfNode({ servers }: EngineDraft): Generator<NodeOnly> {
 
 /** Names that uWebSockets.js cannot match, where they decide about the certificate. */
 function* namesOfNode({ servers, fallback }: EngineDraft): Generator<NodeOnly> {
-  const own = shownBy(fallback.plan.tls);
+  const { tls } = fallback.plan;
+  const own = tls && shownOf(tls);
   for (const { plan, level } of servers) {
     const odd = plan.names.find(({ kind }) => kind === 'regex' || kind === 'trailing wildcard');
-    if (!odd || !plan.tls || isDeepStrictEqual(shownBy(plan.tls), own)) continue;
+    if (!odd || !plan.tls || isDeepStrictEqual(shownOf(plan.tls), own)) continue;
     yield {
       what: `a certificate for the "server_name" of a ${odd.kind === 'regex' ? 'regular expression' : 'wildcard at the end'}`,
       span: level.get('core')?.from.get('serverNames')?.spans[0],
     };
   }
-}
-
-function shownBy(tls: TlsPlan | undefined): unknown {
-  return tls && [tls.certificates, tls.keys, tls.ciphers, tls.rejectHandshake];
 }
 
 /** Variables of TLS: uWebSockets.js tells nothing about handshakes. Those in servers of other ports do not count. */

@@ -2,6 +2,7 @@ export {
   canShakeHands,
   secureContextOptions,
   sessionContextOf,
+  shownOf,
   type TlsPlan,
   verifierOf,
 } from './tls-plan.ts';

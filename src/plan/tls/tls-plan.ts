@@ -93,6 +93,11 @@ function digestOf(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
+/** Returns what uWebSockets.js shows clients, which is all that it carries out of a plan. */
+export function shownOf({ certificates, keys, ciphers, rejectHandshake }: TlsPlan): unknown {
+  return [certificates, keys, ciphers, rejectHandshake];
+}
+
 /** Tells whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
   return tls !== undefined && (tls.certificates.length + tls.named.length > 0 || tls.rejectHandshake);

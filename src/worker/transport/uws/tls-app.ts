@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import type { AppOptions, TemplatedApp } from 'uWebSockets.js';
 import type { PortTls } from '../../../compile/index.ts';
 import type { ServerName } from '../../../contract/index.ts';
-import type { TlsPlan } from '../../../plan/index.ts';
+import { shownOf, type TlsPlan } from '../../../plan/index.ts';
 import type { Uws } from './loader.ts';
 
 /** Opens a file without a name (open(2)). */
@@ -16,11 +16,6 @@ const MAX_LABELS = 10;
 export function shownDigest({ fallback, named }: PortTls): string {
   const shown = [shownOf(fallback), named.map(({ name, plan }) => [name, shownOf(plan)])];
   return createHash('sha256').update(JSON.stringify(shown)).digest('base64');
-}
-
-/** The settings that uWebSockets.js carries out; the plan gives a port no other ones. */
-function shownOf({ certificates, keys, ciphers, rejectHandshake }: TlsPlan): unknown {
-  return [certificates, keys, ciphers, rejectHandshake];
 }
 
 /**
