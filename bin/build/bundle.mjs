@@ -220,9 +220,15 @@ async function writeChunk({ path, text }) {
   // The hash in the name of a file is that of the output of esbuild, not of this text.
   rmSync(`${path}.${process.version}-${process.arch}`, { force: true });
   // esbuild escapes all other characters, except in patterns. An ASCII text takes half of the memory in V8.
+  // esbuild copies the exports to an object with "__esModule", which nothing here asks for. Each use of a name of another
+  // file would then go through a getter that all names share, and V8 would look it up by its text.
+  const exported = code.replace(
+    'module.exports = __toCommonJS(stdin_exports);',
+    'module.exports = stdin_exports;',
+  );
   writeFileSync(
     path,
-    code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    exported.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }
 

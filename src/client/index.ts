@@ -5,7 +5,7 @@ export type { BodyFraming, Caller, ResponseReader } from './response-reader.ts';
 export { Connector, type ConnectorSettings, type TlsSettings } from './connector.ts';
 export { invalidResponse, LocalFault, UpstreamFault } from './fault.ts';
 export { ConnectionWatch, Http2Connections } from './http2/index.ts';
-export { readBuffer } from './socket-input.ts';
+export { readBuffer, SilenceTimer } from './socket-input.ts';
 export { Connections } from './keepalive.ts';
 export { readCgiHead, readCgiOrHttpHead, readHead, type ResponseHead, upgradeOf } from './response-head.ts';
 export {

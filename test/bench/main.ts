@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { Bench } from './bench.ts';
@@ -35,7 +35,11 @@ let current: Bench | undefined;
 /** The lines of a row; a row that cannot be measured becomes one line that says why, and the others go on. */
 async function runRow({ row, pace }: PacedRow, profile?: string): Promise<Finding[]> {
   const profileDir = profile === row.name ? `dist/profiles/${row.name}` : undefined;
-  if (profileDir !== undefined) mkdirSync(profileDir, { recursive: true });
+  if (profileDir !== undefined) {
+    mkdirSync(profileDir, { recursive: true });
+    // The gateway of root gives its rights up.
+    chmodSync(profileDir, 0o777);
+  }
   const bench = (current = new Bench(pace, profileDir));
   try {
     return await row.run(bench);

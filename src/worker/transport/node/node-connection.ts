@@ -31,11 +31,12 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
   /** The client has half-closed the connection. */
   #ended = false;
   #idleMs = 0;
+  readonly #cutNow = (): void => this.cut();
   /** The listeners that are removed when the socket is handed over. */
   readonly #listeners = [
     ['data', guarded(this, (bytes: Buffer) => this.#receive(bytes))],
     ['end', guarded(this, () => this.#endOfInput())],
-    ['timeout', guarded(this, () => this.cut())],
+    ['timeout', guarded(this, () => this.#silent())],
     ['error', guarded(this, () => this.cut())],
     ['close', guarded(this, () => this.over())],
   ] as const;
@@ -44,7 +45,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     super(opened);
     const { socket, open } = opened;
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
-    this.arm(this.headRules.timeoutMs, () => this.cut());
+    this.arm(this.headRules.timeoutMs, this.#cutNow);
     open.idle.add(this);
     // The preface reader has paused the socket.
     socket.resume();
@@ -54,19 +55,19 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (this.#step === 'over' || this.#wire !== wire) return;
     this.#wire = undefined;
     const { rules } = wire.x;
-    const goOn = guarded(this, () => this.#goOn(rules.connection));
     if (wire.closes) this.#closeBehind(rules);
-    else if (this.isFull) void this.flushed(rules.sendTimeoutMs).then(goOn);
-    else goOn();
+    else if (this.#pending && this.#step === 'response' && !this.isFull) this.#goOn(rules.connection);
+    else this.whenSent(rules.sendTimeoutMs, () => this.#goOn(rules.connection));
   }
 
   handOver(): Duplex {
+    this.flush();
     const { socket } = this;
     const pending = this.#pending;
     this.#wire = undefined;
     this.over();
     for (const [event, listener] of this.#listeners) socket.off(event, listener);
-    socket.setTimeout(0);
+    this.limitSilence(0);
     socket.pause();
     if (pending) socket.unshift(pending);
     return socket;
@@ -122,7 +123,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     if (this.#pending) this.open.idle.delete(this);
     const head = this.#pending && reader.read(pending, this.#seen, this.tls?.serverName);
     if (!head) {
-      if (this.#ended) this.socket.destroySoon();
+      if (this.#ended) this.end();
       else if (!this.#headBegun && this.#pending)
         this.arm(this.headRules.timeoutMs, () => this.#timeOutHead());
       this.#beginHead(this.#pending !== undefined);
@@ -193,8 +194,8 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.#idleMs = idleMs;
     if (this.#step === 'response') this.#idle();
     else {
-      this.socket.setTimeout(lingering.silenceMs);
-      this.arm(lingering.timeMs, () => this.cut());
+      this.limitSilence(lingering.silenceMs);
+      this.arm(lingering.timeMs, this.#cutNow);
     }
     this.#advanceSoon();
   }
@@ -203,10 +204,9 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.#step = 'head';
     this.isPipelined = this.#pending !== undefined;
     if (!this.#pending) this.open.idle.add(this);
-    this.socket.setTimeout(0);
     this.socket.resume();
-    if (this.#ended && !this.#pending) this.socket.destroySoon();
-    else this.arm(this.#idleMs, () => this.cut());
+    if (this.#ended && !this.#pending) this.end();
+    else this.arm(this.#idleMs, this.#cutNow);
   }
 
   /**
@@ -220,21 +220,28 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     const lingers = !this.#ended && (mode === 'always' || (mode === 'on' && sendsMore));
     this.#pending = undefined;
     this.#step = 'lingering';
-    socket.setTimeout(lingers ? silenceMs : rules.sendTimeoutMs);
-    if (!lingers) return socket.destroySoon();
+    this.limitSilence(lingers ? silenceMs : rules.sendTimeoutMs);
+    if (!lingers) return this.end();
+    this.flush();
     socket.resume();
     socket.end();
-    this.arm(timeMs, () => this.cut());
+    this.arm(timeMs, this.#cutNow);
   }
 
   #endOfInput(): void {
     this.#ended = true;
-    if (this.#step === 'lingering' || this.#step === 'head') this.socket.destroySoon();
+    if (this.#step === 'lingering' || this.#step === 'head') this.end();
     else if (this.#step === 'body' || !this.#pending) {
       // As in nginx, the client has aborted its request.
       this.#wire?.leave();
-      this.socket.destroySoon();
+      this.end();
     }
+  }
+
+  /** Nothing has moved for as long as it may while the client is sent bytes, or sends some that are dropped. */
+  #silent(): void {
+    const dropsBody = this.#step === 'body' && !this.#wire;
+    if (this.isSending || dropsBody || this.#step === 'lingering') this.cut();
   }
 
   /** The head was not complete in time. As in nginx, 408 is logged and no response is sent. */

@@ -8,7 +8,7 @@ import {
   statusLine,
   type Wire,
 } from '../../../http/index.ts';
-import { headerLines, responseLine } from '../../../http1/index.ts';
+import { headerLines, NO_LENGTH, responseLine } from '../../../http1/index.ts';
 import { requestOf } from '../head-scan.ts';
 import { RequestBody } from '../request-body.ts';
 import { guarded, type StreamOwner } from '../transport.ts';
@@ -21,6 +21,7 @@ import type { RequestSource } from './request-source.ts';
 const PIECE_BYTES = 65_536;
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const KEPT_ALIVE = 'Connection: keep-alive\r\n';
 
 /** One request on the node engine and its response. */
 export class NodeWire implements Wire, StreamOwner {
@@ -101,7 +102,7 @@ export class NodeWire implements Wire, StreamOwner {
   tunnel(protocol: string, peer: Duplex): void {
     const { x } = this;
     const connection = this.#connection;
-    x.response.sentText = upgradeHeadText(this.#headFacts(101), protocol);
+    x.response.sentText = this.#upgradeHead(protocol);
     connection.write(x.response.sentText);
     joinStreams(connection.handOver(), peer, {
       wrote: (bytes) => x.wrote(bytes),
@@ -158,7 +159,7 @@ export class NodeWire implements Wire, StreamOwner {
   write(body: string | Uint8Array): void {
     const { status, request } = this.x;
     const isBare = hasNoBody(status);
-    const head = this.#headText({ lengthBytes: isBare ? undefined : Buffer.byteLength(body) });
+    const head = this.#responseHead(isBare ? NO_LENGTH : Buffer.byteLength(body));
     if (isBare || request.method === 'HEAD') this.#connection.write(head);
     else if (body.length > PIECE_BYTES) return void this.#writePieces(head, Buffer.from(body as string));
     else if (typeof body === 'string') this.#connection.write(head + body);
@@ -170,17 +171,13 @@ export class NodeWire implements Wire, StreamOwner {
     const { x } = this;
     const isBare = hasNoBody(x.status);
     if (x.request.method === 'HEAD' || lengthBytes === 0 || isBare) {
-      const length = lengthBytes < 0 || isBare ? undefined : lengthBytes;
-      this.#connection.write(this.#headText({ lengthBytes: length }));
+      this.#connection.write(this.#responseHead(isBare ? NO_LENGTH : lengthBytes));
       this.finished();
       return undefined;
     }
     const framing: BodyEnd = lengthBytes > 0 ? 'length' : x.mayChunk ? 'chunked' : 'close';
     if (framing === 'close') x.closing = true;
-    const head = this.#headText({
-      lengthBytes: lengthBytes > 0 ? lengthBytes : undefined,
-      isChunked: framing === 'chunked',
-    });
+    const head = this.#responseHead(lengthBytes, framing === 'chunked');
     this.#stream = new NodeStream(this.#connection, this, {
       head,
       framing,
@@ -191,32 +188,42 @@ export class NodeWire implements Wire, StreamOwner {
     return this.#stream;
   }
 
-  /** Returns the head of the response. From here on, the request's body is no longer needed. */
-  #headText(body: Pick<ResponseHeadFields, 'lengthBytes' | 'isChunked'>): string {
-    const { status, closing, response } = this.x;
+  /**
+   * Returns the head of the response with its fields in nginx's order; without `Content-Length` if `lengthBytes` is
+   * negative. From here on, the request's body is no longer needed. It is one text of strings that exist: objects for
+   * its parts would take as long as sending it.
+   */
+  #responseHead(lengthBytes: number, isChunked = false): string {
+    const { status, closing, response, rules } = this.x;
     // A client that waits for a 100 sends its body now, so that the next request can be found (nginx).
     if (status !== 413 && !closing) this.#continue();
     this.#body?.drop();
     if (this.#head.isHttp09) return '';
-    const { type: contentType } = response;
-    response.sentText = responseHeadText({
-      ...this.#headFacts(status),
-      ...body,
-      contentType,
-      closes: this.closes,
-    });
+    const { keepaliveHeader } = rules.connection;
+    let text = this.#firstLines(statusLine(status, response.reason));
+    if (response.type !== '') text += `Content-Type: ${response.type}\r\n`;
+    if (lengthBytes >= 0) text += `Content-Length: ${lengthBytes}\r\n`;
+    if (isChunked) text += 'Transfer-Encoding: chunked\r\n';
+    if (this.closes) text += 'Connection: close\r\n';
+    else
+      text += keepaliveHeader === undefined ? KEPT_ALIVE : `${KEPT_ALIVE}Keep-Alive: ${keepaliveHeader}\r\n`;
+    response.sentText = `${text}${headerLines(response.headers ?? [])}\r\n`;
     return response.sentText;
   }
 
-  #headFacts(status: number): CommonHeadFields {
-    const { response, serverToken, rules } = this.x;
-    return {
-      line: statusLine(status, response.reason),
-      serverToken: response.adds('server') ? serverToken : '',
-      date: response.adds('date') ? this.#nodePort.date.text() : '',
-      keepAlive: rules.connection.keepaliveHeader,
-      headers: response.headers,
-    };
+  /** Returns the head of a 101. */
+  #upgradeHead(protocol: string): string {
+    const lines = this.#firstLines('101 Switching Protocols');
+    const { headers = [] } = this.x.response;
+    return `${lines}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(headers)}\r\n`;
+  }
+
+  /** Returns the lines that every head begins with; `line` has status and reason. */
+  #firstLines(line: string): string {
+    const { x } = this;
+    const server = x.response.adds('server') ? x.serverToken : '';
+    const text = server === '' ? responseLine(line) : `${responseLine(line)}Server: ${server}\r\n`;
+    return x.response.adds('date') ? `${text}Date: ${this.#nodePort.date.text()}\r\n` : text;
   }
 
   async #writePieces(head: string, body: Buffer): Promise<void> {
@@ -235,49 +242,4 @@ export class NodeWire implements Wire, StreamOwner {
     if (this.#awaitsContinue && !this.x.aborted) this.#connection.write(CONTINUE);
     this.#awaitsContinue = false;
   }
-}
-
-/** The fields that every head has. */
-interface CommonHeadFields {
-  /** `200 OK` */
-  readonly line: string;
-  /** '' sends no `Server`. */
-  readonly serverToken: string;
-  /** '' sends no `Date`. */
-  readonly date: string;
-  /** Value of `Keep-Alive`; `undefined` sends none. */
-  readonly keepAlive: string | undefined;
-  /** Name, value, name, value … */
-  readonly headers: readonly string[] | undefined;
-}
-
-/** The fields of a response's head. */
-interface ResponseHeadFields extends CommonHeadFields {
-  readonly contentType: string;
-  /** `undefined` sends no `Content-Length`. */
-  readonly lengthBytes: number | undefined;
-  readonly isChunked?: boolean;
-  readonly closes: boolean;
-}
-
-/** Returns a head with its fields in nginx's order, including the empty line at its end. */
-function responseHeadText(head: ResponseHeadFields): string {
-  let text = firstLines(head);
-  if (head.contentType !== '') text += `Content-Type: ${head.contentType}\r\n`;
-  if (head.lengthBytes !== undefined) text += `Content-Length: ${head.lengthBytes}\r\n`;
-  if (head.isChunked) text += 'Transfer-Encoding: chunked\r\n';
-  text += head.closes ? 'Connection: close\r\n' : 'Connection: keep-alive\r\n';
-  if (head.keepAlive !== undefined && !head.closes) text += `Keep-Alive: ${head.keepAlive}\r\n`;
-  return `${text}${headerLines(head.headers ?? [])}\r\n`;
-}
-
-/** Returns the head of a 101. */
-function upgradeHeadText(facts: CommonHeadFields, protocol: string): string {
-  const text = firstLines({ ...facts, line: '101 Switching Protocols' });
-  return `${text}Connection: upgrade\r\nUpgrade: ${protocol}\r\n${headerLines(facts.headers ?? [])}\r\n`;
-}
-
-function firstLines({ line, serverToken, date }: CommonHeadFields): string {
-  const text = serverToken === '' ? responseLine(line) : `${responseLine(line)}Server: ${serverToken}\r\n`;
-  return date === '' ? text : `${text}Date: ${date}\r\n`;
 }

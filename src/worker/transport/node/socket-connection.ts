@@ -1,9 +1,16 @@
 import type { Socket } from 'node:net';
+import { SilenceTimer } from '../../../client/index.ts';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
 import type { HeadRules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../transport.ts';
 import { headRulesOf } from '../head-scan.ts';
 import type { NodePort } from './node-port.ts';
+
+/** The content of one TLS record (RFC 8446, 5.1). */
+const MAX_JOINED_BYTES = 16_384;
+
+/** Bytes that a connection keeps for a slow client. What gives it more must wait. */
+const MAX_UNSENT_BYTES = 65_536;
 
 /** The known parts of a connection when it begins. */
 export interface OpenedConnection {
@@ -25,7 +32,19 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   isPipelined = false;
   protected readonly socket: Socket;
   protected readonly open: NodePort;
-  #timer: NodeJS.Timeout | undefined = undefined;
+  /** Serves all waits of the connection. */
+  readonly #timer = new SilenceTimer(guarded(this, () => this.#afterWait()));
+  #afterWait: () => void = () => undefined;
+  #silenceMs = 0;
+  /** What is written at the end of this turn. */
+  #unwritten: (string | Uint8Array)[] = [];
+  #unwrittenBytes = 0;
+  /** Writes to the socket that have not ended. */
+  #unsent = 0;
+  readonly #sent = guarded(this, (): void => {
+    this.#unsent--;
+    if (this.#unsent === 0) this.#wakeWaiting();
+  });
   #waiting: (() => void)[] = [];
 
   protected constructor({ socket, open, facts }: OpenedConnection) {
@@ -46,6 +65,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   protected abstract over(): void;
 
   cut(): void {
+    this.flush();
     // Only plain TCP sockets can be reset.
     const canReset = this.peerPort !== 0 && this.tls === undefined;
     if (canReset && this.open.current.port.rules.connection.resetsTimedOut) this.socket.resetAndDestroy();
@@ -58,7 +78,12 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   }
 
   get isFull(): boolean {
-    return this.socket.writableLength > 0;
+    return this.socket.writableLength + this.#unwrittenBytes > MAX_UNSENT_BYTES;
+  }
+
+  /** True while the system or the TLS library has not taken all that was written. */
+  protected get isSending(): boolean {
+    return this.#unwrittenBytes > 0 || this.socket.writableLength > 0;
   }
 
   /** The rules for heads until a request has named its server. */
@@ -66,41 +91,86 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     return headRulesOf(this.open.current.port, this.tls?.serverName ?? '');
   }
 
+  /** Writes at the end of this turn of the event loop, with all that is written until then. */
   write(...pieces: readonly (string | Uint8Array)[]): void {
+    if (this.#unwritten.length === 0) this.open.outbox.add(this);
+    for (const piece of pieces) {
+      if (piece.length === 0) continue;
+      this.#unwritten.push(piece);
+      this.#unwrittenBytes += piece.length;
+    }
+    if (this.#unwrittenBytes > MAX_JOINED_BYTES) this.flush();
+  }
+
+  /** Writes what is due now. */
+  readonly flush = guarded(this, (): void => this.#flush());
+
+  /** Small pieces are joined: the system then gets one buffer, and TLS makes one record of it. */
+  #flush(): void {
     const { socket } = this;
+    const pieces = this.#unwritten;
+    if (pieces.length === 0) return;
+    this.#unwritten = [];
+    this.#unwrittenBytes = 0;
     if (socket.destroyed || socket.writableEnded) return;
-    if (pieces.length > 1) socket.cork();
-    for (const piece of pieces) if (piece.length > 0) socket.write(piece);
-    if (pieces.length > 1) socket.uncork();
+    const [first = ''] = pieces;
+    const whole = pieces.length === 1 ? first : joined(pieces);
+    if (whole === undefined) socket.cork();
+    for (const piece of whole === undefined ? pieces : [whole]) this.#write(piece);
+    if (whole === undefined) socket.uncork();
+    if (!this.isSending) this.#wakeWaiting();
+  }
+
+  #write(piece: string | Uint8Array): void {
+    this.#unsent++;
+    this.socket.write(piece, this.#sent);
   }
 
   flushed(timeoutMs: number): Promise<void> {
-    const { socket } = this;
-    if (!this.isFull || socket.destroyed) return Promise.resolve();
-    // Before it reports a timeout, Node checks whether bytes were sent meanwhile.
-    socket.setTimeout(timeoutMs);
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      socket.write('', () => {
-        if (!socket.destroyed) socket.setTimeout(0);
-        resolve();
-      });
-    });
+    return new Promise((resolve) => this.whenSent(timeoutMs, resolve));
   }
 
+  /**
+   * Calls `then` when everything that was written is sent, or the connection is closed. A client that takes nothing for
+   * `timeoutMs` is disconnected.
+   */
+  protected whenSent(timeoutMs: number, then: () => void): void {
+    if (!this.isSending || this.socket.destroyed) return then();
+    // Before it reports a timeout, Node checks whether bytes were sent meanwhile.
+    this.limitSilence(timeoutMs);
+    this.#waiting.push(then);
+  }
+
+  #wakeWaiting(): void {
+    if (this.#waiting.length > 0) for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Closes the connection when all is sent. */
+  protected end(): void {
+    this.flush();
+    this.socket.destroySoon();
+  }
+
+  /** Sets the time after which Node reports a socket on which nothing moves; 0 for none. */
+  protected limitSilence(ms: number): void {
+    if (ms !== this.#silenceMs) this.socket.setTimeout(ms);
+    this.#silenceMs = ms;
+  }
+
+  /** Calls `then` after a wait; ends the previous wait. */
   protected arm(ms: number, then: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(guarded(this, then), ms);
+    this.#afterWait = then;
+    this.#timer.expect(ms);
   }
 
   protected disarm(): void {
-    clearTimeout(this.#timer);
+    this.#timer.rest();
   }
 
-  /** Cancels the timer and resolves all pending promises. */
+  /** Stops the timer and resolves all pending promises. */
   protected release(): void {
-    this.disarm();
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#timer.stop();
+    this.#wakeWaiting();
   }
 }
 
@@ -122,4 +192,21 @@ export function plainAddress(address: string | undefined): string {
 export function portFacts(facts: PortFacts, { localAddress }: Socket): PortFacts {
   const isWildcard = facts.address === '0.0.0.0' || facts.address === '::';
   return isWildcard && localAddress !== undefined ? { ...facts, address: plainAddress(localAddress) } : facts;
+}
+
+/** Returns pieces of few bytes as one; `undefined` if they are large, so that a copy would take longer than it saves. */
+function joined(pieces: readonly (string | Uint8Array)[]): Buffer | undefined {
+  let size = 0;
+  for (const piece of pieces) size += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+  if (size > MAX_JOINED_BYTES) return undefined;
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const piece of pieces) {
+    if (typeof piece === 'string') at += bytes.write(piece, at);
+    else {
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+  }
+  return bytes;
 }
