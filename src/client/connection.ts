@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { flushAtEndOfTurn } from '../system/index.ts';
 import type { Peer } from '../upstream/index.ts';
 import type { Carrier, HeadToSend } from './carrier.ts';
 import { closedEarly, type Stage, systemFault, timedOut, type UpstreamFault } from './fault.ts';
@@ -69,7 +70,7 @@ export class Connection implements Carrier {
     return !this.isOpen;
   }
 
-  /** Unless the body is complete, the head waits for its first piece, or for `flush`: the two are one packet. */
+  /** The head waits for the first piece of a body that follows, or for the end of this turn of the event loop. */
   begin(caller: Caller, request: HeadToSend, body: Uint8Array | 'follows' | undefined): void {
     const { head, framing } = request;
     const encoding = request.encoding ?? 'utf8';
@@ -79,17 +80,14 @@ export class Connection implements Carrier {
     this.bytesSent = Buffer.byteLength(head as string, encoding);
     this.bytesReceived = 0;
     this.#sent = body !== 'follows';
-    if (body) {
-      this.#isHeld = true;
-      this.#socket.cork();
-    }
+    this.#isHeld = true;
+    this.#socket.cork();
     this.#socket.write(head, encoding);
     if (typeof body === 'object') {
       this.#put(body);
       this.#putEnd();
-      this.flush();
     }
-    if (this.#sent) this.#awaitResponse(caller);
+    if (this.#sent) flushAtEndOfTurn(this);
   }
 
   write(piece: Uint8Array): boolean {
@@ -128,6 +126,8 @@ export class Connection implements Carrier {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#socket.uncork();
+    const { caller } = this.#reader;
+    if (this.#sent && caller) this.#awaitResponse(caller);
   }
 
   finish(rest?: Uint8Array): void {

@@ -22,31 +22,6 @@ interface DrainingConnection {
   drain(): void;
 }
 
-/** A connection that has bytes to write. */
-interface Writing {
-  flush(): void;
-}
-
-/**
- * The connections that have written in this turn of the event loop. The bytes of all leave at its end: pipelined requests
- * get their responses in one write, and clients on this machine are woken once, when the server has no more to do.
- */
-export class Outbox {
-  #due: Writing[] = [];
-
-  /** Call this once per turn and connection. */
-  add(connection: Writing): void {
-    if (this.#due.length === 0) setImmediate(this.#flush);
-    this.#due.push(connection);
-  }
-
-  readonly #flush = (): void => {
-    const due = this.#due;
-    this.#due = [];
-    for (const connection of due) connection.flush();
-  };
-}
-
 /** The configuration that serves new requests of a port. */
 interface CurrentPort {
   readonly port: PortHandler;
@@ -76,7 +51,6 @@ export interface NodePort {
   readonly sessions: Set<DrainingConnection>;
   readonly log: ErrorLog;
   readonly date: HttpDate;
-  readonly outbox: Outbox;
   readonly tlsServers: TlsServers;
   /** Returns the next serial number of a connection. */
   readonly nextSerial: () => number;

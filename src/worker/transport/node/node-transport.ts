@@ -17,7 +17,7 @@ import {
   type Transport,
 } from '../transport.ts';
 import { NodeConnection } from './node-connection.ts';
-import { currentPort, type IdleConnection, type NodePort, Outbox } from './node-port.ts';
+import { currentPort, type IdleConnection, type NodePort } from './node-port.ts';
 import { PrefaceReader } from './preface-reader.ts';
 import { isNameless, plainAddress } from './socket-connection.ts';
 import { TlsServers } from './tls-servers.ts';
@@ -164,7 +164,6 @@ function bind(server: Server, place: Place, { address, key, opening }: PortToOpe
 export class NodeTransport implements Transport, Failing {
   readonly #silence = new SilenceWatch();
   readonly #date = new HttpDate();
-  readonly #outbox = new Outbox();
   readonly #tlsServers = new TlsServers((message) => this.#log.write('error', message));
   readonly #listeners = new Listeners((error) =>
     this.#log.write('alert', `accept() failed: ${error.message}`),
@@ -190,7 +189,6 @@ export class NodeTransport implements Transport, Failing {
       draining: false,
       silence: this.#silence,
       date: this.#date,
-      outbox: this.#outbox,
       log: this.#log,
       connections: this.#connections,
       heartbeat: this.#heartbeat,

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { SilenceTimer } from '../../../client/index.ts';
 import type { ConnectionFacts, PortFacts } from '../../../http/index.ts';
 import type { HeadRules } from '../../../plan/index.ts';
+import { flushAtEndOfTurn } from '../../../system/index.ts';
 import { type Failing, guarded } from '../transport.ts';
 import { headRulesOf } from '../head-scan.ts';
 import type { NodePort } from './node-port.ts';
@@ -93,7 +94,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
 
   /** Writes at the end of this turn of the event loop, with all that is written until then. */
   write(...pieces: readonly (string | Uint8Array)[]): void {
-    if (this.#unwritten.length === 0) this.open.outbox.add(this);
+    if (this.#unwritten.length === 0) flushAtEndOfTurn(this);
     for (const piece of pieces) {
       if (piece.length === 0) continue;
       this.#unwritten.push(piece);
