@@ -6,7 +6,7 @@ import { LogOpener } from '../log/index.ts';
 import { Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
-import { releaseMemoryInTurn } from './release-memory.ts';
+import { IdleMemory, releaseMemoryInTurn } from './release-memory.ts';
 import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Worker } from './worker.ts';
 
@@ -80,13 +80,20 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
 
   // Messages are processed in order, after the start, so that a reload never interferes with an unfinished one. Only
   // the end does not wait.
+  const memory = new IdleMemory(start.releaseTurn);
   let last = prepare(worker, start, () => serve(worker, start))
     .then(tell)
-    .finally(beat);
+    .finally(beat)
+    .finally(() => memory.loaded());
   port.on('message', (message: ToWorker) => {
     if (message.type === 'stop') void worker.stop(message).then(() => leave(0), crash);
     else if (message.type === 'interrupted') end('it did not respond and was interrupted');
-    else last = last.then(() => obey(worker, message, tell)).catch(crash);
+    else {
+      last = last
+        .then(() => obey(worker, message, tell))
+        .catch(crash)
+        .finally(() => memory.loaded());
+    }
   });
 }
 

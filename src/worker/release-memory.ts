@@ -17,6 +17,8 @@ function releaseMemory(leastHeapBytes = LARGE_HEAP_BYTES): void {
   // The flags are those of the process: another thread may have reset them. Then this one keeps its memory.
   const collect = runInNewContext('globalThis.gc') as (() => void) | undefined;
   collect?.();
+  // V8 shrinks the space for new objects if few were made since the last collection.
+  collect?.();
   setFlags('--no-');
 }
 
@@ -56,5 +58,42 @@ export class SettledMemory {
   /** Call this when a thread has ended: its memory, about 20 MB, is freed with the object of the thread. */
   threadEnded(): void {
     releaseMemory(0);
+  }
+}
+
+/** A thread that is busy for a smaller share of its time has nothing to do but timers. */
+const MOST_BUSY = 0.01;
+/** Between two tries while another thread releases its memory. */
+const OTHERS_TURN_MS = 200;
+
+/**
+ * Releases the memory of loads in a thread that serves, once it has been idle for some seconds: in a busy one V8 collects
+ * soon anyway, and a request would wait for it. `turn` is that of `releaseMemoryInTurn`.
+ */
+export class IdleMemory {
+  readonly #turn: SharedArrayBuffer;
+  readonly #settledMs: number;
+  #isDue = false;
+
+  constructor(turn: SharedArrayBuffer, settledMs = SETTLED_MS) {
+    this.#turn = turn;
+    this.#settledMs = settledMs;
+  }
+
+  /** Call this after each load. */
+  loaded(): void {
+    if (!this.#isDue) this.#wait(this.#settledMs);
+    this.#isDue = true;
+  }
+
+  #wait(ms: number): void {
+    const before = performance.eventLoopUtilization();
+    setTimeout(() => {
+      if (performance.eventLoopUtilization(before).utilization > MOST_BUSY)
+        return this.#wait(this.#settledMs);
+      if (Atomics.load(new Int32Array(this.#turn), 0) === 1) return this.#wait(OTHERS_TURN_MS);
+      this.#isDue = false;
+      releaseMemoryInTurn(this.#turn, 0);
+    }, ms).unref();
   }
 }

@@ -48,3 +48,31 @@ test('threads that release their memory at the same time all do', async (t) => {
   const program = await startProgram(t, TOGETHER);
   expect(program.output()).toBe('3\n');
 });
+
+/** Has some 80 MB of garbage. Tells whether the heap was large after it had been busy, and small once it was idle. */
+const BUSY_THEN_IDLE = `
+  import { getHeapStatistics } from 'node:v8';
+  import { IdleMemory } from '~/src/worker/release-memory.ts';
+  const isLarge = () => getHeapStatistics().total_heap_size > 60_000_000;
+  let kept = Array.from({ length: 400_000 }, (_, n) => ({ n, text: [n] }));
+  kept = undefined;
+  new IdleMemory(new SharedArrayBuffer(4), 50).loaded();
+  let turns = 0;
+  let wasLarge = false;
+  const busy = setInterval(() => {
+    for (const end = performance.now() + 5; performance.now() < end; );
+    if (++turns < 50) return;
+    clearInterval(busy);
+    wasLarge = isLarge();
+    const idle = setInterval(() => {
+      if (isLarge()) return;
+      clearInterval(idle);
+      console.log(wasLarge ? 'released when idle' : 'released while busy');
+    }, 100);
+  }, 6);
+`;
+
+test('a thread releases its memory when it has been idle, not while it is busy', async (t) => {
+  const program = await startProgram(t, BUSY_THEN_IDLE);
+  expect(program.output()).toBe('released when idle\n');
+});

@@ -41,8 +41,12 @@ export function locations(count: number): string {
 
 export const pathOf = (index: number): string => `/shop/item-${String(index).padStart(6, '0')}/`;
 
+/** An idle gateway gives the memory of its start back after some seconds. */
+const SETTLED_MS = 9_000;
+
 /** Memory once nothing happens any more. */
 export async function idleMemoryOf({ pid }: Server): Promise<Memory> {
+  await sleep(SETTLED_MS);
   // The compiler and the collector have finished when the processes do next to nothing for a second.
   for (let before = cpuSeconds([pid]); ;) {
     await sleep(1_000);
