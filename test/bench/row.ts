@@ -38,7 +38,7 @@ export interface Measured extends Goals {
   readonly value: number;
   readonly lowest: number;
   readonly highest: number;
-  readonly unit: 'ratio' | 'MB' | 's' | 'ms';
+  readonly unit: 'ratio' | 'MB' | 'KB' | 's' | 'ms';
   readonly details?: unknown;
 }
 
@@ -66,7 +66,7 @@ export function judgeAtMost(value: number, { goal, aim }: Goals): Verdict {
 export interface Size extends Goals {
   readonly subject: string;
   readonly values: readonly number[];
-  readonly unit: 'MB' | 's' | 'ms';
+  readonly unit: 'MB' | 'KB' | 's' | 'ms';
   readonly peer?: string;
   readonly note?: string;
   readonly details?: unknown;

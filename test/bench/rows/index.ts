@@ -1,6 +1,7 @@
 import { type Pace, FULL, SHORT } from '../bench.ts';
 import { downloadsRow, filesRow, uploadsRow } from '../growth/bodies.ts';
 import { connectionsRow } from '../growth/connections.ts';
+import { costsRow } from '../growth/costs.ts';
 import { locationsRow } from '../growth/locations.ts';
 import { rowsRow } from '../growth/rows.ts';
 import { workersRow } from '../growth/workers.ts';
@@ -8,7 +9,7 @@ import type { Row } from '../row.ts';
 import { throughputOf } from '../scenario.ts';
 import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
-import { http2File, http2Return } from '../scenarios/http2.ts';
+import { http2File, http2Proxy, http2Return } from '../scenarios/http2.ts';
 import { httpsScenarios } from '../scenarios/https.ts';
 import { keyRead } from '../scenarios/kv.ts';
 import { checkedProxy, fastcgiHello, proxiedText } from '../scenarios/proxy.ts';
@@ -55,9 +56,9 @@ export const GROUPS = {
     rows: [...SCENARIOS.map((scenario) => throughputOf(scenario.name, scenario)), memoryRow],
   },
   growth: {
-    about: 'cost over locations, rows, connections, workers, sizes of bodies',
+    about: 'cost over locations, rows, connections, workers, sizes of bodies, and memory of one more of each',
     pace: SHORT,
-    rows: [locationsRow, rowsRow, connectionsRow, workersRow, filesRow, downloadsRow, uploadsRow],
+    rows: [locationsRow, rowsRow, connectionsRow, workersRow, filesRow, downloadsRow, uploadsRow, costsRow],
   },
   tails: {
     about: 'p50, p99 and p99.9 at half of the greatest rate',
@@ -67,7 +68,7 @@ export const GROUPS = {
   https: {
     about: 'HTTPS and handshakes of both engines, and HTTP/2, beside their goals',
     pace: SHORT,
-    rows: [...httpsScenarios, http2Return, http2File].map((scenario) =>
+    rows: [...httpsScenarios, http2Return, http2File, http2Proxy].map((scenario) =>
       throughputOf(scenario.name, scenario),
     ),
   },

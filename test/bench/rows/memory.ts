@@ -44,9 +44,14 @@ export const pathOf = (index: number): string => `/shop/item-${String(index).pad
 /** An idle gateway gives the memory of its start back after some seconds. */
 const SETTLED_MS = 9_000;
 
-/** Memory once nothing happens any more. */
-export async function idleMemoryOf({ pid }: Server): Promise<Memory> {
+/** Memory of a server without requests. */
+export async function idleMemoryOf(server: Server): Promise<Memory> {
   await sleep(SETTLED_MS);
+  return quietMemoryOf(server);
+}
+
+/** Memory once nothing happens any more. */
+export async function quietMemoryOf({ pid }: Server): Promise<Memory> {
   // The compiler and the collector have finished when the processes do next to nothing for a second.
   for (let before = cpuSeconds([pid]); ;) {
     await sleep(1_000);

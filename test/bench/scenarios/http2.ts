@@ -4,8 +4,9 @@ import { freePort } from '../../harness/ports.ts';
 import { startNginx } from '../nginx.ts';
 import { startBareHttp2 } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
-import { type Server, startGw } from '../servers.ts';
+import { partsOf, type Server, startGw } from '../servers.ts';
 import { streamLoad } from '../streams.ts';
+import { proxyTo } from './proxy.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
@@ -35,7 +36,8 @@ export const http2Return: Scenario = {
       peers: [
         {
           line: 'HTTP/2, return 200 / nginx',
-          goal: 0.35,
+          goal: 0.45,
+          aim: 0.7,
           open: () => load('nginx http2', (content) => startNginx(bench, content)),
         },
         {
@@ -60,8 +62,30 @@ export const http2File: Scenario = {
       peers: [
         {
           line: 'HTTP/2, file of 4 KB / nginx',
-          goal: 0.4,
+          goal: 0.55,
+          aim: 0.7,
           open: () => load('nginx http2 file', (content) => startNginx(bench, content)),
+        },
+      ],
+    };
+  },
+};
+
+export const http2Proxy: Scenario = {
+  name: 'http2-proxy',
+  async open(bench) {
+    const { http, server } = partsOf(
+      proxyTo(await startNginx(bench, 'location / { return 200 "a small answer"; }')),
+    );
+    const load = overHttp2({ location: server, path: '/' });
+    return {
+      subject: await load('gw http2 proxy', (content) => startGw(bench, { http, server: content })),
+      peers: [
+        {
+          line: 'HTTP/2, proxy, small response / nginx',
+          goal: 0.5,
+          aim: 0.7,
+          open: () => load('nginx http2 proxy', (content) => startNginx(bench, { http, server: content })),
         },
       ],
     };

@@ -117,7 +117,7 @@ function overTls(
 }
 
 /** The directives of a certificate that lasts as long as the row. */
-function pairOf(bench: Bench): string {
+export function pairOf(bench: Bench): string {
   const certificates = new Certificates();
   bench.onTestFinished(async () => rmSync(certificates.dir, { recursive: true, force: true }));
   certificates.authority('a');

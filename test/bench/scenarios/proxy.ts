@@ -29,8 +29,8 @@ export const proxiedText: Scenario = {
       peers: [
         {
           line: 'proxy, small response / nginx',
-          goal: 0.65,
-          aim: 0.8,
+          goal: 0.75,
+          aim: 0.9,
           open: async () => load('nginx proxy', await startNginx(bench, content)),
         },
       ],

@@ -32,22 +32,22 @@ async function repeat(client: RawHttp2, most: number, frames: (time: number) => 
 
 const many = (sent: Uint8Array): Buffer => Buffer.concat(Array.from({ length: 1_000 }, () => sent));
 
-/** Ten at once: on a busy machine, single ones may be too slow for gw's limit, and meet that of nghttp2. */
-function tenResets(stream: number): Buffer {
-  const streams = Array.from({ length: 10 }, (_, n) => stream + 2 * n);
-  return Buffer.concat(streams.flatMap((one) => [getFrame(one, '/never'), resetFrame(one)]));
+/** Twenty at once: on a busy machine, single ones may be too slow for gw's limit, and meet that of nghttp2. */
+function manyResets(time: number, path: string): Buffer {
+  const streams = Array.from({ length: 20 }, (_, n) => 1 + 2 * (20 * time + n));
+  return Buffer.concat(streams.flatMap((one) => [getFrame(one, path), resetFrame(one)]));
 }
 
 const FLOODS: readonly { it: string; frames: (time: number) => Uint8Array; most: number; log: RegExp }[] = [
   {
     it: 'resets its requests at once',
-    frames: (time) => tenResets(1 + 20 * time),
+    frames: (time) => manyResets(time, '/never'),
     most: 500,
     log: /client sent too many RST_STREAM frames while processing HTTP\/2 connection/,
   },
   {
     it: 'resets requests that are already served',
-    frames: (time) => Buffer.concat([getFrame(1 + 2 * time, '/big'), resetFrame(1 + 2 * time)]),
+    frames: (time) => manyResets(time, '/big'),
     most: 5_000,
     log: /client sent too many RST_STREAM frames/,
   },

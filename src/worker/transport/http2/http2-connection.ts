@@ -10,7 +10,7 @@ import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
-import { type StreamConnection, StreamWire } from './stream-wire.ts';
+import { type Reset, type StreamConnection, StreamWire } from './stream-wire.ts';
 import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
 const {
@@ -129,17 +129,17 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     }
   }
 
-  finished(wire: StreamWire, wasReset: boolean): void {
+  finished(wire: StreamWire, reset: Reset): void {
     this.#wires.delete(wire);
     this.#payloadBytes += payloadOf(wire);
     if (this.#isOver) return;
-    if (wasReset) this.#wasReset();
+    if (reset !== 'no') this.#wasReset(reset);
     this.#rest();
   }
 
   /** Counts a request that the client has reset. */
-  #wasReset(): void {
-    if (!this.#resets.admits()) this.#refuse('client sent too many RST_STREAM frames');
+  #wasReset(reset: keyof typeof RESET_WEIGHTS): void {
+    if (!this.#resets.admits(RESET_WEIGHTS[reset])) this.#refuse('client sent too many RST_STREAM frames');
   }
 
   /** Waits for the next request if no other is being served. */
@@ -182,7 +182,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     this.requests++;
     // The client has reset the stream in the same packet, so no response is needed.
     if (stream.aborted || stream.destroyed) {
-      this.#wasReset();
+      this.#wasReset('unanswered');
       return this.#rest();
     }
     const { port, http2Reader } = open.current;
@@ -272,6 +272,12 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 }
 
+/**
+ * nghttp2 closes a connection with more than 33 resets a second, also of responses that have begun, as clients of gRPC
+ * make them. `ResetLimit` is in its place. Node.js 20 does not have these options.
+ */
+const NO_RESET_LIMIT = { streamResetBurst: 1e9, streamResetRate: 1e9 };
+
 function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
   const listBytes = 2 * head.bytes;
   return {
@@ -279,6 +285,7 @@ function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
     maxSendHeaderBlockLength: MOST_SENT_HEAD_BYTES,
     // Requests with more fields are reset; those with fewer get a response that names the fault.
     maxHeaderListPairs: 2 * head.maxHeaders + PSEUDO_FIELDS,
+    ...NO_RESET_LIMIT,
     settings: {
       enableConnectProtocol: true,
       initialWindowSize: rules.windowBytes,
@@ -301,6 +308,9 @@ function payloadOf({ requestLength, x }: StreamWire): number {
   return requestLength + x.bodyBytesSent;
 }
 
+/** Clients of gRPC cancel calls that have begun as a matter of course. */
+const RESET_WEIGHTS = { unanswered: 1, begun: 0.5 };
+
 /**
  * Limits how often a client resets its requests. Each reset makes room for another request, while gw may still be busy with
  * the one before (CVE-2023-44487).
@@ -316,10 +326,11 @@ class ResetLimit {
     this.#left = this.#most;
   }
 
-  /** Counts a reset. False: it exceeds the limit. */
-  admits(): boolean {
+  /** Counts a reset with its weight. False: it exceeds the limit. */
+  admits(weight: number): boolean {
     const nowMs = Date.now();
-    this.#left = Math.min(this.#most, this.#left + ((nowMs - this.#lastMs) / 1000) * (this.#most / 2)) - 1;
+    this.#left =
+      Math.min(this.#most, this.#left + ((nowMs - this.#lastMs) / 1000) * (this.#most / 2)) - weight;
     this.#lastMs = nowMs;
     return this.#left >= 0;
   }

@@ -27,6 +27,9 @@ const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 /** Larger bodies are sent in pieces, to distinguish a slow client from one that takes nothing. */
 const PIECE_BYTES = 65_536;
 
+/** Whether the client has reset a request, and if so, whether its response had begun. */
+export type Reset = 'no' | 'unanswered' | 'begun';
+
 /** The part of a connection that the wires of its streams use. */
 export interface StreamConnection {
   readonly facts: ConnectionFacts;
@@ -36,8 +39,8 @@ export interface StreamConnection {
   readonly port: PortFacts;
   /** The bytes that wait for the client on all its streams. */
   readonly waiting: WaitingBytes;
-  /** Called when the response is sent or the stream is closed. `wasReset`: the client reset it before that. */
-  finished(wire: StreamWire, wasReset: boolean): void;
+  /** Called when the response is sent or the stream is closed. */
+  finished(wire: StreamWire, reset: Reset): void;
 }
 
 /** The values that a connection passes to the wire of a request. */
@@ -336,6 +339,7 @@ export class StreamWire implements Wire, StreamOwner {
     this.#open.heartbeat.beat();
     this.#open.connections.writing.add(-1);
     this.x.finish();
-    this.#connection.finished(this, wasReset);
+    const reset = this.#stream.headersSent ? 'begun' : 'unanswered';
+    this.#connection.finished(this, wasReset ? reset : 'no');
   }
 }
