@@ -215,16 +215,16 @@ async function writeChunk({ path, text }) {
     target: 'node20',
     supported: { 'dynamic-import': false },
     legalComments: 'inline',
-    // V8 keeps the text in each thread. Names stay, for the log of a crash.
-    minifyWhitespace: true,
-    lineLimit: 160,
     define: { 'import.meta.url': 'here.url', 'import.meta.dirname': 'here.dirname' },
   });
   // The hash in the name of a file is that of the output of esbuild, not of this text.
   rmSync(`${path}.${process.version}-${process.arch}`, { force: true });
-  // esbuild copies the exports to an object with "__esModule", which nothing here asks for. Each use of a name of another
-  // file would then go through a getter that all names share, and V8 would look it up by its text.
-  const exported = code.replace(/=\s*__toCommonJS\((\w+)\)/, '=$1');
+  // esbuild copies the exports to another object. Each use of a name of another file would then go through a getter that
+  // all names share, and V8 would look it up by its text. `__esModule` tells importers that a default is no module.
+  const exported = code.replace(
+    '__toCommonJS(stdin_exports);',
+    '__defProp(stdin_exports, "__esModule", { value: true });',
+  );
   // esbuild escapes all other characters, except in patterns. An ASCII text takes half of the memory in V8.
   writeFileSync(
     path,

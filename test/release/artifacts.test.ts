@@ -199,6 +199,8 @@ test('the bill of materials has what is bundled and what is installed, with vers
   });
   expect(found('lmdb')).toMatchObject({ scope: 'required', properties: [{ value: 'installed' }] });
   expect(found('@lmdb/lmdb-linux-arm64')).toMatchObject({ scope: 'optional' });
+  expect(found('@uwsjs/linux-x64-20')).toMatchObject({ components: [{ name: 'boringssl' }] });
+  expect(found('@uwsjs/core')).not.toHaveProperty('components');
   // Every package that the build is given, but types and the embedded PostgreSQL.
   const given = Object.keys(manifest.dependencies).map(
     (name) => lock.packages[`node_modules/${name}`].name ?? name,

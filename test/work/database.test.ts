@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
-import { type Sent, SequentialClient } from './client.ts';
+import { openClient, type Sent } from './client.ts';
 import { DatabaseTraffic, type Traffic } from './database-traffic.ts';
 
 const REQUESTS = 200;
@@ -94,7 +94,7 @@ beforeAll(async () => {
 
 for (const { it, statements, sentBytes, receivedBytes, ...sent } of cases) {
   test(`${it} sends the database no more than it must`, async (t) => {
-    const client = new SequentialClient(t, gw.port);
+    const client = openClient(t, gw.port, 'HTTP/1.1');
     await client.send(sent, WARM_UP);
     const seen = await traffic.during(() => client.send(sent, REQUESTS));
     const reportsBytes = db.majorVersion < 14 ? ROLE_REPORTS_BYTES : 0;

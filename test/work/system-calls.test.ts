@@ -1,11 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
+import { Certificates } from '../harness/certificates.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { startPeer } from '../harness/peer.ts';
+import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
-import { type Sent, SequentialClient } from './client.ts';
+import { openClient, type Over, type Sent } from './client.ts';
 import { systemCallsDuring, whyNotTraced } from './strace.ts';
 
 const REQUESTS = 300;
@@ -30,7 +32,17 @@ const CLIENT: Calls = ON_NODE_ENGINE ? { receive: 1, send: 1 } : { receive: 1, s
 /** Those of a request with one more write and read on a connection that is kept open. */
 const FORWARDED: Calls = { ...CLIENT, receive: 2, send: 2 };
 
-const cases: readonly (Sent & { readonly it: string; readonly calls: Calls })[] = [
+/** The same on the node engine, which has all that Node.js needs to know of a connection from its start. */
+const ON_NODE: Calls = { receive: 1, send: 1 };
+
+interface Case extends Sent {
+  readonly it: string;
+  /** Default: HTTP/1.1. */
+  readonly over?: Over;
+  readonly calls: Calls;
+}
+
+const cases: readonly Case[] = [
   { it: 'return', path: '/return', calls: CLIENT },
   { it: 'return with an access log', path: '/logged', calls: { ...CLIENT, send: 2 } },
   // One stat: the file may have changed.
@@ -53,13 +65,28 @@ const cases: readonly (Sent & { readonly it: string; readonly calls: Calls })[] 
     calls: CLIENT,
   },
   { it: 'a table read by its key', path: '/api/items?id=eq.7', calls: FORWARDED },
+  { it: 'return over TLS', over: 'TLS', path: '/return', calls: ON_NODE },
+  { it: 'a small file over TLS', over: 'TLS', path: '/files/small', calls: { ...ON_NODE, stat: 1 } },
+  {
+    it: 'a proxied request over TLS',
+    over: 'TLS',
+    path: '/proxy',
+    calls: { receive: 2, send: 2 },
+  },
+  { it: 'return over HTTP/2', over: 'HTTP/2', path: '/return', calls: ON_NODE },
+  { it: 'a proxied request over HTTP/2', over: 'HTTP/2', path: '/proxy', calls: { receive: 2, send: 2 } },
   { it: 'an inserted row', path: '/api/orders', method: 'POST', body: '{"name":"n"}', calls: FORWARDED },
 ];
 
 const file = wholeFile();
 let gw: Gateway;
+/** The ports of the gateway. */
+let ports: Readonly<Record<Over, number>>;
 let untraced: string | undefined;
 beforeAll(async () => {
+  const [tls, http2] = [await freePort(), await freePort()];
+  const certificates = new Certificates();
+  certificates.authority('a');
   const [db, store, peer] = await Promise.all([postgres(FIXTURE), redis(), startPeer(file, 'a response')]);
   await store.client.set('/kv/key', 'value');
   gw = await startGateway(
@@ -67,6 +94,15 @@ beforeAll(async () => {
     (dir) => `
       access_log off;
       upstream behind { server 127.0.0.1:${peer.port}; keepalive 4; }
+      ssl_certificate ${certificates.path('a.crt')};
+      ssl_certificate_key ${certificates.path('a.key')};
+      server {
+        listen 127.0.0.1:${tls} ssl;
+        listen 127.0.0.1:${http2} http2;
+        location /return { return 200 ok; }
+        location /files/ { alias ${dir}/; }
+        location /proxy { proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection ""; }
+      }
       server {
         location /return { return 200 ok; }
         location /logged { access_log ${dir}/logged.log; return 200 ok; }
@@ -79,14 +115,15 @@ beforeAll(async () => {
       }`,
     { files: { small: 'x'.repeat(4_096), large: 'x'.repeat(100_000) } },
   );
+  ports = { 'HTTP/1.1': gw.port, TLS: tls, 'HTTP/2': http2 };
   untraced = await whyNotTraced(gw.pid);
   if (untraced !== undefined) console.log(`system calls are not counted: ${untraced}`);
 });
 
-for (const { it, calls, ...sent } of cases) {
+for (const { it, calls, over = 'HTTP/1.1', ...sent } of cases) {
   test(`${it} takes no more system calls than it must`, async (t) => {
     if (untraced !== undefined) return t.skip(untraced);
-    const client = new SequentialClient(t, gw.port);
+    const client = openClient(t, ports[over], over);
     await client.send(sent, WARM_UP);
     const counts = await systemCallsDuring(gw.pid, () => client.send(sent, REQUESTS));
     const perRequest = Object.fromEntries(

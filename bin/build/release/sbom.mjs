@@ -68,7 +68,22 @@ function component(path, locked, isBundled) {
     scope: locked.optional && !isBundled ? 'optional' : 'required',
     ...(locked.integrity && { hashes: [{ alg: 'SHA-512', content: hexOf(locked.integrity) }] }),
     ...licensesOf(locked),
+    ...(UWS_BINARY.test(name) && { components: [boringssl(reference)] }),
     properties: [{ name: 'gw:contained', value: isBundled ? 'bundled' : 'installed' }],
+  };
+}
+
+/** The packages with a binary of uWebSockets.js for one platform. */
+const UWS_BINARY = /^@uwsjs\/(?:darwin|linux|win32)-/;
+
+/** The TLS library in a binary of uWebSockets.js. It has no versions, and the binary does not say which revision it has. */
+function boringssl(binary) {
+  return {
+    type: 'library',
+    'bom-ref': `${binary}#boringssl`,
+    name: 'boringssl',
+    purl: 'pkg:generic/boringssl',
+    cpe: 'cpe:2.3:a:google:boringssl:-:*:*:*:*:*:*:*',
   };
 }
 
