@@ -6,7 +6,7 @@ import { startBareHttp2 } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { partsOf, type Server, startGw } from '../servers.ts';
 import { streamLoad } from '../streams.ts';
-import { proxyTo } from './proxy.ts';
+import { proxyTo, smallUpstream } from './proxy.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
@@ -74,9 +74,7 @@ export const http2File: Scenario = {
 export const http2Proxy: Scenario = {
   name: 'http2-proxy',
   async open(bench) {
-    const { http, server } = partsOf(
-      proxyTo(await startNginx(bench, 'location / { return 200 "a small answer"; }')),
-    );
+    const { http, server } = partsOf(proxyTo(await smallUpstream(bench)));
     const load = overHttp2({ location: server, path: '/' });
     return {
       subject: await load('gw http2 proxy', (content) => startGw(bench, { http, server: content })),

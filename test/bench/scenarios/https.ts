@@ -9,7 +9,7 @@ import type { Goals } from '../row.ts';
 import type { Scenario } from '../scenario.ts';
 import { type Content, partsOf, type Server, startGw } from '../servers.ts';
 import { httpLoad, type HttpRequest } from '../target.ts';
-import { proxyTo } from './proxy.ts';
+import { proxyTo, smallUpstream } from './proxy.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
@@ -50,7 +50,7 @@ const secure: readonly SecureScenario[] = [
     name: 'https-proxy',
     what: 'HTTPS, proxy, small response',
     request: { path: '/' },
-    content: async (bench) => proxyTo(await startNginx(bench, 'location / { return 200 "a small answer"; }')),
+    content: async (bench) => proxyTo(await smallUpstream(bench)),
     goals: { uws: {}, node: { goal: 0.55, aim: 0.7 } },
   },
   {

@@ -1,3 +1,4 @@
+import type { Bench } from '../bench.ts';
 import { startNginx } from '../nginx.ts';
 import { startFastcgi } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
@@ -16,11 +17,16 @@ export function proxyTo({ port }: Server, more = ''): { readonly http: string; r
   };
 }
 
+/** The upstream of all rows with a small response, whoever is in front of it. */
+export function smallUpstream(bench: Bench): Promise<Server> {
+  return startNginx(bench, 'location / { return 200 "a small answer"; }');
+}
+
 /** Proxying over connections that are kept, to the same nginx behind both. */
 export const proxiedText: Scenario = {
   name: 'proxy',
   async open(bench) {
-    const upstream = await startNginx(bench, 'location / { return 200 "a small answer"; }');
+    const upstream = await smallUpstream(bench);
     const content = proxyTo(upstream);
     const load = (name: string, { port, pid }: Server) =>
       httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });
@@ -42,7 +48,7 @@ export const proxiedText: Scenario = {
 export const checkedProxy: Scenario = {
   name: 'checks',
   async open(bench) {
-    const upstream = await startNginx(bench, 'location / { return 200 "a small answer"; }');
+    const upstream = await smallUpstream(bench);
     const open = async (name: string, more: string) => {
       const { port, pid } = await startGw(bench, proxyTo(upstream, more));
       return httpLoad(bench, { name, port, requests: [{ path: '/' }], servers: [pid] });

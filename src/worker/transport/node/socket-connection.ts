@@ -40,11 +40,9 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   /** What is written at the end of this turn. */
   #unwritten: (string | Uint8Array)[] = [];
   #unwrittenBytes = 0;
-  /** Writes to the socket that have not ended. */
-  #unsent = 0;
+  /** Called when a write to the socket has ended. */
   readonly #sent = guarded(this, (): void => {
-    this.#unsent--;
-    if (this.#unsent === 0) this.#wakeWaiting();
+    if (!this.isSending) this.#wakeWaiting();
   });
   #waiting: (() => void)[] = [];
 
@@ -117,14 +115,9 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     const [first = ''] = pieces;
     const whole = pieces.length === 1 ? first : joined(pieces);
     if (whole === undefined) socket.cork();
-    for (const piece of whole === undefined ? pieces : [whole]) this.#write(piece);
+    for (const piece of whole === undefined ? pieces : [whole]) socket.write(piece, this.#sent);
     if (whole === undefined) socket.uncork();
     if (!this.isSending) this.#wakeWaiting();
-  }
-
-  #write(piece: string | Uint8Array): void {
-    this.#unsent++;
-    this.socket.write(piece, this.#sent);
   }
 
   flushed(timeoutMs: number): Promise<void> {
