@@ -90,7 +90,7 @@ export async function verify(given: string | undefined, options: VerifyOptions):
   const token = await tokenOf(given);
   const { audience } = options;
   const { checkToken } = await loadDbrestTools();
-  const verdict = await checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
+  const verdict = checkToken(token, { secret: read.secret, audience, nowMs: Date.now() });
   if ('fault' in verdict) return fail(verdict.fault, 2);
   const { decoded, refusal } = verdict;
   if (options.json === true) {

@@ -29,6 +29,7 @@ const LAYERS = [
   'event-streams',
   'zone',
   'bodies',
+  'tokens',
   'http',
   'http1',
   'config',

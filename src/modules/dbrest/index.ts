@@ -142,7 +142,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
     const file = { pass: pass as DbrestPass, poolSize: size, poolLifetimeMs: maxAgeMs, ...config };
     return {
       database,
-      authenticator: await authenticate(config),
+      authenticator: authenticate(config),
       offerTrials: (location, configNow) => {
         if (!location.nameless) worker.addTrials(trialsOf({ configNow, location, database, target }));
       },
@@ -196,7 +196,7 @@ function openDatabase(
   );
 }
 
-type Authenticate = (config: TokensConfig) => Promise<Authenticator>;
+type Authenticate = (config: TokensConfig) => Authenticator;
 
 /** Opens the keys of configurations. */
 function authenticating(pass: DbrestPass, worker: WorkerScope): Authenticate {
@@ -229,7 +229,7 @@ function openVersions(
     schema: database.schema,
     open: async (config, retiring) => ({
       config,
-      authenticator: await authenticate(config),
+      authenticator: authenticate(config),
       streams: streams && { ...streams, open: new OpenStreams(retiring) },
     }),
     // All workers find the same.

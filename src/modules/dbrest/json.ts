@@ -23,41 +23,6 @@ export function parseJson(text: string): unknown {
 /** The media type of the JSON that gw itself writes. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-const MOST_BYTES = 8_192;
-const MOST_DEPTH = 32;
-
-/**
- * The text and the value of a JSON document in UTF-8; `undefined` when it is malformed, or larger or deeper than a
- * token may be.
- */
-export function parseLimited(
-  bytes: Uint8Array,
-): { readonly text: string; readonly value: unknown } | undefined {
-  if (bytes.length > MOST_BYTES || depthOf(bytes) > MOST_DEPTH) return undefined;
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { text, value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
-}
-
-/** The nesting depth, counted without recursion before the text is parsed. */
-function depthOf(bytes: Uint8Array): number {
-  let depth = 0;
-  let deepest = 0;
-  let quoted = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
-    if (quoted && byte === BACKSLASH) at += 1;
-    else if (byte === QUOTE) quoted = !quoted;
-    else if (quoted) continue;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) deepest = Math.max(deepest, (depth += 1));
-    else if (isClosing(byte)) depth -= 1;
-  }
-  return deepest;
-}
-
 /** A member of an object, or an element of an array, whose key is empty: the bytes of its value, as they were sent. */
 export interface JsonSlice {
   /** The key in quotes, as sent. */

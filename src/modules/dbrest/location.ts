@@ -87,8 +87,7 @@ function compileServing(
   const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
   return async (x) => {
     const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
-    const known = authenticator.identify(authorizationOf(x));
-    const identity = known instanceof Promise ? await known : known;
+    const identity = authenticator.identify(authorizationOf(x));
     stopwatch?.lap('jwt');
     if (identity.rejection !== undefined) x.writeLog(lineOf(identity.rejection), 'info');
     const by = serverOf?.(x);
@@ -113,7 +112,7 @@ function compileNoting(
     const notes = takeNotes(x);
     try {
       notes.relation = relationOf(headOf(x));
-      notes.role = (await authenticator.identify(authorizationOf(x))).role;
+      notes.role = authenticator.identify(authorizationOf(x)).role;
     } catch (error) {
       // The fault is reported where the request is served.
       faultOf(error, { authenticated: false });
@@ -195,7 +194,7 @@ async function respondToPreflight(
   methodsOf: MethodsOf,
 ): Promise<void> {
   try {
-    const { role } = await authenticator.identify([]);
+    const { role } = authenticator.identify([]);
     x.response.setHeader('Allow', (await methodsOf(x, role)).join(','));
   } catch (error) {
     // The request that follows gets the fault.

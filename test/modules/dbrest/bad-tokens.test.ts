@@ -58,11 +58,13 @@ const rejected: [it: string, token: string, problem: string][] = [
   ['carries a certificate', sign(user, { secret: 'x', header: { x5c: ['MIIB'] } }), NO_KEY],
   ['asks for an extension', withHeader({ crit: ['exp'], exp: 1 }), UNDECODABLE],
   ['asks for an unencoded payload', withHeader({ crit: ['b64'], b64: false }), UNDECODABLE],
+  ['asks for an encoded payload', withHeader({ b64: true }), UNDECODABLE],
   ['has a payload that is not JSON', sign('nonsense'), UNPARSABLE],
   ['has an empty payload', sign(''), UNPARSABLE],
   ['has a payload that is an array', sign([user]), UNPARSABLE],
   ['has a payload that is a string', sign('"web_user"'), UNPARSABLE],
   ['has a payload that is null', sign('null'), UNPARSABLE],
+  ['has its role twice', sign('{"role":"web_user","role":"postgres"}'), UNPARSABLE],
   ['has a payload that is not UTF-8', sign(Buffer.from('{"role":"\xff"}', 'latin1')), UNPARSABLE],
   ['has a payload of more than 8 KB', sign({ ...user, pad: 'x'.repeat(9_000) }), UNPARSABLE],
   [

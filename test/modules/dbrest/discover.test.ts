@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { type KeySource, readKeySource } from '../../../src/tokens/index.ts';
 import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';

@@ -1,4 +1,4 @@
-import { type KeySource, readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { type KeySource, readKeySource } from '../../../src/tokens/index.ts';
 import { type Direct, sharedDirect } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';
 

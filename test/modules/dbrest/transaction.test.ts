@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { readKeySource } from '../../../src/modules/dbrest/auth/index.ts';
+import { readKeySource } from '../../../src/tokens/index.ts';
 import type { TxEnd } from '../../../src/modules/dbrest/directives/index.ts';
 import { type Direct, direct } from './direct.ts';
 import { bearer, SECRET, sign } from './tokens.ts';

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../../http/index.ts';
+import type { KeySource, VerifiedToken } from '../../../tokens/index.ts';
 import {
   anonymousDisabled,
   DbrestFault,
@@ -8,21 +9,11 @@ import {
   undecodableToken,
 } from '../fault/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
-import { checkClaims, type Claims, type KeySource, openKeys, TokenVerifier } from './token-verifier.ts';
 import { compileClaim, type RolePath } from './role-path.ts';
+import { LocationTokens, openSecret } from './location-tokens.ts';
 
 export { readRolePath, compileClaim, type RolePath } from './role-path.ts';
-export {
-  checkClaims,
-  TokenVerifier,
-  LEAST_SECRET_BYTES,
-  readKeySource,
-  shortestSecretBytes,
-  type KeySource,
-  algorithmsOf,
-  openKeys,
-  type Key,
-} from './token-verifier.ts';
+export { LocationTokens, openSecret } from './location-tokens.ts';
 
 const LONGEST_ROLE_BYTES = 63;
 
@@ -63,10 +54,9 @@ export interface Identity {
 /** The authentication settings of a location. */
 interface AuthRules {
   /** Absent when no secret is configured; tokens are then passed on unverified. */
-  readonly verifier: TokenVerifier | undefined;
+  readonly tokens: LocationTokens | undefined;
   readonly anonRole: string | undefined;
   readonly rolePath: RolePath;
-  readonly audience: string | undefined;
   readonly invalid: 'anon' | 'reject';
   /** The login role of `dbrest_pass`. A token must not select it; without a secret and an anonymous role it is used. */
   readonly loginRole: string;
@@ -81,45 +71,35 @@ export class Authenticator {
   constructor(rules: AuthRules) {
     this.#rules = rules;
     this.#claimedRole = compileClaim(rules.rolePath);
-    const role = rules.anonRole ?? (rules.verifier ? undefined : rules.loginRole);
+    const role = rules.anonRole ?? (rules.tokens ? undefined : rules.loginRole);
     this.#anonymous =
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
   }
 
-  /** Returns a promise only if a token has to be verified for the first time. Throws or rejects a `DbrestFault`. */
-  identify(authorization: readonly string[]): Identity | Promise<Identity> {
+  /** Throws a `DbrestFault`. */
+  identify(authorization: readonly string[]): Identity {
     if (authorization.length > 1) throw undecodableToken('More than one Authorization header is sent');
     const token = bearerToken(authorization[0]);
     if (token === undefined) return this.#anonymously('');
-    const { verifier, invalid } = this.#rules;
-    if (!verifier) {
+    const { tokens, invalid } = this.#rules;
+    if (!tokens) {
       if (invalid === 'reject') throw noSecret();
       return this.#anonymously(token);
     }
     try {
-      const claims = verifier.verify(token);
-      if (!(claims instanceof Promise)) return this.#identityOf(token, claims, verifier);
-      return claims
-        .then((fresh) => this.#identityOf(token, fresh, verifier))
-        .catch((error) => this.#rejected(error));
+      return this.#identityOf(tokens.accept(token, Date.now()));
     } catch (error) {
       return this.#rejected(error);
     }
   }
 
-  #identityOf(token: string, claims: Claims, verifier: TokenVerifier): Identity {
-    try {
-      checkClaims(claims, Date.now(), this.#rules.audience);
-    } catch (error) {
-      verifier.forget(token);
-      throw error;
-    }
+  #identityOf({ text, claims }: VerifiedToken): Identity {
     const role = this.#roleOf(claims) ?? this.#anonymously('').role;
-    return { role, jwt: token, claims: claims.text, rejected: false };
+    return { role, jwt: text, claims: claims.text, rejected: false };
   }
 
   /** The claimed role, or `undefined`. Rejects roles that would undo the role switch. */
-  #roleOf({ members }: Claims): string | undefined {
+  #roleOf({ members }: VerifiedToken['claims']): string | undefined {
     const { anonRole, loginRole } = this.#rules;
     const role = this.#claimedRole(members);
     if (role === undefined) return undefined;
@@ -152,11 +132,15 @@ function bearerToken(authorization = ''): string | undefined {
   return found ? (found[1] ?? '').trim() : undefined;
 }
 
-/** Opens the keys of a location. Loads jose only where there are keys. */
-export async function openAuthenticator(
+/** Opens the keys of a location. */
+export function openAuthenticator(
   source: KeySource | undefined,
-  { metrics, ...rules }: Omit<AuthRules, 'verifier'> & { readonly metrics: CacheMetrics },
-): Promise<Authenticator> {
-  const verifier = source && new TokenVerifier(await import('jose'), openKeys(source), metrics);
-  return new Authenticator({ ...rules, verifier });
+  {
+    metrics,
+    audience,
+    ...rules
+  }: Omit<AuthRules, 'tokens'> & { readonly audience: string | undefined; readonly metrics: CacheMetrics },
+): Authenticator {
+  const tokens = source && new LocationTokens(openSecret(source), { audience, metrics });
+  return new Authenticator({ ...rules, tokens });
 }

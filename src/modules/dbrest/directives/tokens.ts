@@ -1,6 +1,7 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import { namesFile } from './connection.ts';
-import { type KeySource, readKeySource, readRolePath, type RolePath } from '../auth/index.ts';
+import { type KeySource, readKeySource } from '../../../tokens/index.ts';
+import { readRolePath, type RolePath } from '../auth/index.ts';
 
 /** The configuration of roles and tokens. */
 export interface TokensConfig {

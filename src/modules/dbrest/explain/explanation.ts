@@ -49,7 +49,7 @@ const PATIENCE_MS = 30_000;
 export async function provision(config: DbrestConfig, scope: ExplainScope): Promise<DbrestResources> {
   const { pass } = config;
   if (!pass) throw new Error('a location without "dbrest_pass" has no database');
-  const authenticate = (rules: DbrestConfig): Promise<Authenticator> =>
+  const authenticate = (rules: DbrestConfig): Authenticator =>
     openAuthenticator(rules.jwtKeys, {
       anonRole: rules.anonRole,
       rolePath: rules.jwtRolePath,
@@ -61,7 +61,7 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
   const { live } = scope;
   const resources = {
     database: schemaOnlyDatabase(pass),
-    authenticator: await authenticate(config),
+    authenticator: authenticate(config),
     caches: scope.caches,
     buffers: new PieceBuffers(),
   };
@@ -73,7 +73,7 @@ export async function provision(config: DbrestConfig, scope: ExplainScope): Prom
         file: config,
         schema: live ? resources.database.schema : undefined,
         explainerOf: async (effective) => {
-          const authenticator = await authenticate(effective);
+          const authenticator = authenticate(effective);
           return explainRequest({ config: effective, live, ...resources, authenticator }, build);
         },
       });
@@ -123,7 +123,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
     let role = config.anonRole;
     let head: RequestHead | undefined;
     try {
-      const identity = await authenticator.identify(authorizationOf(x));
+      const identity = authenticator.identify(authorizationOf(x));
       role = identity.role;
       if (x.uri === mcp)
         return { does: 'serves tools of the Model Context Protocol', facts: whoFacts(identity, x) };

@@ -1,6 +1,6 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import type { CheckedModule, ModuleRule, Problem } from '../../../contract/index.ts';
-import { type KeySource, LEAST_SECRET_BYTES } from '../auth/index.ts';
+import { type KeySource, LEAST_SECRET_BYTES } from '../../../tokens/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 
 /** A JSON Web Key. */

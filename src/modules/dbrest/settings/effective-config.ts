@@ -1,5 +1,5 @@
 import { nearest, type ArgReader, type ReadScope, type Rows } from '../../../config/index.ts';
-import { openKeys } from '../auth/index.ts';
+import { openSecret } from '../auth/index.ts';
 import { type DbrestConfig, directives } from '../directives/index.ts';
 import type { StoredSetting } from '../schema/index.ts';
 import { Report, type Word } from '../../../../grammar/index.ts';
@@ -143,7 +143,7 @@ function isServed(root: DbrestConfig['root'], { schemas }: DbrestConfig): boolea
 function faultOfKeys({ field, value }: Exclude<ReadValue, { fault: string }>): string | undefined {
   if (field !== 'jwtKeys') return undefined;
   try {
-    openKeys(value as NonNullable<DbrestConfig['jwtKeys']>);
+    openSecret(value as NonNullable<DbrestConfig['jwtKeys']>);
     return undefined;
   } catch {
     return 'a key cannot be loaded';

@@ -1,15 +1,14 @@
 import type { JWK } from 'jose';
 import {
   algorithmsOf,
-  checkClaims,
   type Key,
+  type KeySet,
   type KeySource,
   LEAST_SECRET_BYTES,
-  openKeys,
   readKeySource,
   shortestSecretBytes,
-  TokenVerifier,
-} from '../auth/index.ts';
+} from '../../../tokens/index.ts';
+import { LocationTokens, openSecret } from '../auth/index.ts';
 import { DbrestFault } from '../fault/index.ts';
 import { isObject, parseJson } from '../json.ts';
 
@@ -101,14 +100,11 @@ export function decodeToken(token: string): DecodedToken | undefined {
   return isObject(header) && isObject(claims) ? { header, claims } : undefined;
 }
 
-const COUNTER = { add: () => undefined };
-const UNCOUNTED = { requests: COUNTER, hits: COUNTER, evictions: COUNTER };
-
 /** Checks a token as a location with this secret and audience does. Returns a `fault` if the secret is invalid. */
-export async function checkToken(
+export function checkToken(
   token: string,
   { secret, audience, nowMs }: { secret: string; audience: string | undefined; nowMs: number },
-): Promise<TokenVerdict | { readonly fault: string }> {
+): TokenVerdict | { readonly fault: string } {
   const source = readKeySource(secret);
   if ('fault' in source) return { fault: `the secret cannot be used: ${source.fault}` };
   const keys = keysOf(source);
@@ -116,20 +112,19 @@ export async function checkToken(
   const decoded = decodeToken(token);
   const known = decoded && { decoded };
   try {
-    const claims = await new TokenVerifier(await import('jose'), keys, UNCOUNTED).verify(token);
-    checkClaims(claims, nowMs, audience);
+    new LocationTokens(keys, { audience }).accept(token, nowMs);
     return { ...known };
   } catch (error) {
     if (!(error instanceof DbrestFault)) throw error;
     const { code, message, details } = error;
-    const reason = (decoded && reasonFor(decoded, { message, keys, nowMs, audience })) ?? details;
+    const reason = (decoded && reasonFor(decoded, { message, keys: keys.keys, nowMs, audience })) ?? details;
     return { ...known, refusal: { code, message, reason: typeof reason === 'string' ? reason : '' } };
   }
 }
 
-function keysOf(source: KeySource): readonly Key[] | { readonly fault: string } {
+function keysOf(source: KeySource): KeySet | { readonly fault: string } {
   try {
-    return openKeys(source);
+    return openSecret(source);
   } catch (error) {
     return { fault: (error as Error).message };
   }
