@@ -29,7 +29,8 @@ server {
   location = /length { client_max_body_size 0; proxy_pass http://127.0.0.1:PORT/count; }
   location = /count { return 200 "$request_method $http_content_length $http_transfer_encoding"; }
   location = /small { client_max_body_size 10; proxy_pass http://127.0.0.1:PORT/count; }
-  location = /head { access_log heads.log completed; return 200 "body"; }
+  location = /head { access_log head.log completed; return 200 "body"; }
+  location = /posts { access_log posts.log completed; proxy_pass http://127.0.0.1:PORT/count; }
   location = /rewritten { rewrite ^ /last?a=1 last; }
 }`;
 
@@ -298,17 +299,26 @@ test('trailers end a response whose request has not ended', async (t) => {
   session.destroy();
 });
 
-test('requests with HEAD are complete, and none counts as reset', async (t) => {
-  const gw = await start(t);
-  const session = openHttp2(gw.port);
-  for (let round = 0; round < 6; round++) {
-    const heads = Array.from({ length: 100 }, () => callOn(session, '/head', { method: 'HEAD' }));
-    expect(new Set((await Promise.all(heads)).map(({ status }) => status))).toEqual(new Set([200]));
-  }
-  session.destroy();
-  await expect.poll(() => gw.read('heads.log').split('\n').length).toBe(601);
-  expect(new Set(gw.read('heads.log').trimEnd().split('\n'))).toEqual(new Set(['200 OK']));
-});
+for (const { it, path, ...init } of [
+  { it: 'with HEAD', path: '/head', method: 'HEAD' },
+  { it: 'with bodies', path: '/posts', method: 'POST', body: 'twelve bytes' },
+])
+  test(`requests ${it} are complete, and none counts as reset`, async (t) => {
+    const gw = await start(t);
+    const session = openHttp2(gw.port);
+    for (let round = 0; round < 6; round++) {
+      const responses = Array.from({ length: 100 }, () => callOn(session, path, init));
+      expect(new Set((await Promise.all(responses)).map(({ status }) => status))).toEqual(new Set([200]));
+    }
+    session.destroy();
+    const lines = (): string[] =>
+      gw
+        .read(`${path.slice(1)}.log`)
+        .trimEnd()
+        .split('\n');
+    await expect.poll(() => lines().length).toBe(600);
+    expect(new Set(lines())).toEqual(new Set(['200 OK']));
+  });
 
 test('return 444 resets the stream, and the others of its connection go on', async (t) => {
   const { port } = await start(t);

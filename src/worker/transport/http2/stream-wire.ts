@@ -253,8 +253,9 @@ export class StreamWire implements Wire, StreamOwner {
   }
 
   #closed(): void {
-    // For a response to HEAD, the event `finish` comes before a listener can be added.
-    if (this.#isHeadOnly && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.finished();
+    // Node.js does not report the end of a response to HEAD, nor of one to a request whose body has been read.
+    const isComplete = this.#isHeadOnly || this.#writer?.isComplete === true;
+    if (isComplete && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.finished();
     else this.#leave(true);
   }
 
