@@ -28,7 +28,8 @@ export function guarded<Args extends unknown[], Result>(
   };
 }
 
-function endOf(owner: Failing, error: unknown): void {
+/** Ends the owner of a callback that has thrown. */
+export function endOf(owner: Failing, error: unknown): void {
   try {
     owner.fail(error);
   } catch {

@@ -11,6 +11,7 @@ import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
 import { type Reset, type StreamConnection, StreamWire } from './stream-wire.ts';
+import { observe, type StreamObserver } from './stream-events.ts';
 import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
 const {
@@ -60,7 +61,7 @@ export function beginsHttp2(bytes: Buffer): boolean | undefined {
 }
 
 /** One HTTP/2 connection. Node.js reads its frames; each stream carries one request. */
-export class Http2Connection extends SocketConnection implements StreamConnection {
+export class Http2Connection extends SocketConnection implements StreamConnection, StreamObserver {
   readonly #session: ServerHttp2Session;
   readonly #wires = new Set<StreamWire>();
   readonly #resets: ResetLimit;
@@ -173,7 +174,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   #begin(stream: ServerHttp2Stream, { flags, fields }: { flags: number; fields: readonly string[] }): void {
     const { open } = this;
     open.heartbeat.beat();
-    this.#count(stream);
+    this.#openStreams++;
+    observe(stream, this);
     // The GOAWAY that is on its way says that this request is not processed; nghttp2 closes the stream when it is sent.
     if (this.#isClosing) return;
     this.#lastId = stream.id ?? this.#lastId;
@@ -200,17 +202,13 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.requests >= maxRequests || Date.now() - this.startedMs >= lifeMs) this.#close();
   }
 
-  #count(stream: ServerHttp2Stream): void {
-    this.#openStreams++;
-    // Without a listener, Node.js turns an error of the stream into an exception.
-    stream.on('error', () => undefined);
-    stream.once(
-      'close',
-      guarded(this, () => {
-        this.#openStreams--;
-        this.#endIfIdle();
-      }),
-    );
+  streamFinished(): void {
+    // Such a stream has no request.
+  }
+
+  streamClosed(): void {
+    this.#openStreams--;
+    this.#endIfIdle();
   }
 
   /** Waits for a request. The connection counts as idle. */

@@ -1,20 +1,28 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { ResponseStream } from '../../../http/index.ts';
+import type { SilenceWatch } from '../request-body.ts';
 import { type Failing, guarded } from '../transport.ts';
+
+/** The wire of the response. */
+export interface BodyOwner extends Failing {
+  /** Called with the number of bytes that wait for the client, after some were added or the client has taken some. */
+  added(waitingBytes: number): void;
+  taken(waitingBytes: number): void;
+  /** Called with the bytes of a body that is written in pieces. */
+  wrote(bytes: number): void;
+  /** Called if the body is shorter than its length. */
+  cut(): void;
+  /** Called if the client has taken nothing for `timeoutMs`. */
+  timedOut(): void;
+}
 
 /** Options of a `ResponseWriter`. */
 interface WriterOptions {
   /** -1 if the length is unknown. */
   readonly lengthBytes: number;
   readonly timeoutMs: number;
-  readonly wrote: (bytes: number) => void;
-  /** Called with the number of bytes that wait for the client, after some were added or the client has taken some. */
-  readonly added: (waitingBytes: number) => void;
-  readonly taken: (waitingBytes: number) => void;
-  /** Called if the body is shorter than its length. */
-  readonly cut: () => void;
-  /** Called if the client has taken nothing for `timeoutMs`. */
-  readonly timedOut: () => void;
+  /** The whole body is in memory. Those of files and upstreams are read while they are written. */
+  readonly isWhole: boolean;
 }
 
 /**
@@ -23,19 +31,30 @@ interface WriterOptions {
  */
 export class ResponseWriter implements ResponseStream {
   readonly #stream: ServerHttp2Stream;
-  readonly #owner: Failing;
-  readonly #options: WriterOptions;
+  readonly #owner: BodyOwner;
+  readonly #silence: SilenceWatch;
+  readonly #timeoutMs: number;
+  readonly #isWhole: boolean;
   #left: number;
   #ended = false;
   #complete = false;
-  #waiting: (() => void)[] = [];
+  #released = false;
+  /** Made for the first piece: most bodies are written at once. */
+  #afterPiece: (() => void) | undefined = undefined;
+  #waiting: (() => void)[] | undefined = undefined;
   #timer: NodeJS.Timeout | undefined = undefined;
 
-  constructor(stream: ServerHttp2Stream, owner: Failing, options: WriterOptions) {
+  constructor(
+    stream: ServerHttp2Stream,
+    { owner, silence }: { readonly owner: BodyOwner; readonly silence: SilenceWatch },
+    { lengthBytes, timeoutMs, isWhole }: WriterOptions,
+  ) {
     this.#stream = stream;
     this.#owner = owner;
-    this.#options = options;
-    this.#left = options.lengthBytes < 0 ? Infinity : options.lengthBytes;
+    this.#silence = silence;
+    this.#timeoutMs = timeoutMs;
+    this.#isWhole = isWhole;
+    this.#left = lengthBytes < 0 ? Infinity : lengthBytes;
   }
 
   /** True if the whole body has been written, even if it is not sent yet. */
@@ -43,32 +62,28 @@ export class ResponseWriter implements ResponseStream {
     return this.#complete;
   }
 
-  /** The number of bytes of a body of known length that are not written yet; 0 if its length is unknown. */
-  get leftBytes(): number {
-    return this.#left === Infinity ? 0 : this.#left;
-  }
-
   write(chunk: string | Uint8Array): boolean {
     if (this.#ended || chunk.length === 0) return !this.#isFull;
     const bytes = (typeof chunk === 'string' ? Buffer.from(chunk) : chunk).subarray(0, this.#left);
     this.#left -= bytes.length;
-    this.#options.wrote(bytes.length);
-    this.#stream.write(bytes, this.#taken);
-    this.#options.added(this.#stream.writableLength);
+    // The exchange has already counted a whole body.
+    if (!this.#isWhole) this.#owner.wrote(bytes.length);
+    this.#stream.write(bytes, (this.#afterPiece ??= () => this.#taken()));
+    this.#owner.added(this.#waitingBytes);
     return !this.#isFull;
   }
 
   drained(): Promise<void> {
     if (this.#ended || !this.#isFull) return Promise.resolve();
     this.#watch();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => (this.#waiting ??= []).push(resolve));
   }
 
   /** Ends the body. If it is shorter than its length, the stream is reset, so that the client notices. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (this.#left > 0 && this.#left !== Infinity) return this.#options.cut();
+    if (this.#left > 0 && this.#left !== Infinity) return this.#owner.cut();
     this.#complete = true;
     this.#watch();
     this.#stream.end();
@@ -80,27 +95,41 @@ export class ResponseWriter implements ResponseStream {
     this.#left = 0;
     this.#watch();
     this.#stream.end(body);
-    this.#options.added(this.#stream.writableLength);
+    this.#owner.added(this.#waitingBytes);
   }
 
   /** Called when the stream is closed or its body is sent. Resolves pending promises. */
   release(): void {
-    this.#ended = true;
+    this.#ended = this.#released = true;
     clearTimeout(this.#timer);
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#wakeWaiting();
   }
 
   get #isFull(): boolean {
     return this.#stream.writableLength > 0;
   }
 
-  #watch(): void {
-    this.#timer ??= setTimeout(guarded(this.#owner, this.#options.timedOut), this.#options.timeoutMs);
-    this.#timer.refresh();
+  /** Of a whole body, the bytes that are not written yet wait as well. */
+  get #waitingBytes(): number {
+    return this.#stream.writableLength + (this.#isWhole ? this.#left : 0);
   }
 
-  readonly #taken = (): void => {
-    this.#options.taken(this.#stream.writableLength);
+  /** Starts the timeout at the end of the event loop's turn: most bodies are sent by then. */
+  #watch(): void {
+    if (this.#timer) this.#timer.refresh();
+    else this.#silence.add(this);
+  }
+
+  watchSilence(): void {
+    if (this.#timer || this.#released || !(this.#complete || this.#isFull)) return;
+    this.#timer = setTimeout(
+      guarded(this.#owner, () => this.#owner.timedOut()),
+      this.#timeoutMs,
+    );
+  }
+
+  #taken(): void {
+    this.#owner.taken(this.#waitingBytes);
     if (this.#isFull) {
       this.#timer?.refresh();
       return;
@@ -109,6 +138,13 @@ export class ResponseWriter implements ResponseStream {
       clearTimeout(this.#timer);
       this.#timer = undefined;
     }
-    for (const resolve of this.#waiting.splice(0)) guarded(this.#owner, resolve)();
-  };
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    this.#waiting = undefined;
+    for (const resolve of waiting) resolve();
+  }
 }

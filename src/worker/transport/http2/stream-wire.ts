@@ -15,11 +15,12 @@ import type { NodePort } from '../node/node-port.ts';
 import { joinStreams } from '../node/node-stream.ts';
 import { RequestBody } from '../request-body.ts';
 import { requestOf } from '../head-scan.ts';
-import { guarded, type StreamOwner } from '../transport.ts';
+import { guarded } from '../transport.ts';
 import type { StreamHead } from './request-head.ts';
 import { plainFields, responseFields } from './response-fields.ts';
-import { ResponseWriter } from './response-writer.ts';
+import { type BodyOwner, ResponseWriter } from './response-writer.ts';
 import { StreamBody } from './stream-body.ts';
+import { reportTo, type StreamObserver } from './stream-events.ts';
 import type { WaitingBytes } from './traffic.ts';
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
@@ -41,6 +42,8 @@ export interface StreamConnection {
   readonly waiting: WaitingBytes;
   /** Called when the response is sent or the stream is closed. */
   finished(wire: StreamWire, reset: Reset): void;
+  /** Called when Node.js has closed the stream. */
+  streamClosed(): void;
 }
 
 /** The values that a connection passes to the wire of a request. */
@@ -52,7 +55,7 @@ interface ReceivedStream {
 }
 
 /** One request on an HTTP/2 stream and its response. */
-export class StreamWire implements Wire, StreamOwner {
+export class StreamWire implements Wire, StreamObserver, BodyOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
   readonly lingers = false;
@@ -62,8 +65,9 @@ export class StreamWire implements Wire, StreamOwner {
   readonly #connection: StreamConnection;
   readonly #open: NodePort;
   readonly #usage: NodePort['current']['port']['usage'];
-  readonly #source: StreamBody;
-  readonly #body: RequestBody | undefined;
+  /** Present if the request has a body or is a tunnel. */
+  #source: StreamBody | undefined = undefined;
+  readonly #body: RequestBody | undefined = undefined;
   #writer: ResponseWriter | undefined = undefined;
   #awaitsContinue: boolean;
   /** Bytes of this stream that wait for the client, and bytes that may be read for it. */
@@ -87,33 +91,19 @@ export class StreamWire implements Wire, StreamOwner {
     this.#open = open;
     this.#usage = port.usage;
     this.#awaitsContinue = head.expectsContinue;
-    this.#source = new StreamBody(stream, this.x);
     const { contentLength } = head.facts;
-    this.#body =
-      contentLength === 0 ? undefined : new RequestBody(this.#source, open.silence, contentLength).start();
+    if (contentLength !== 0) {
+      this.#source = new StreamBody(stream, this.x);
+      this.#body = new RequestBody(this.#source, open.silence, contentLength).start();
+    }
     this.#usage.inFlight++;
     open.connections.requests.add();
     open.connections.writing.add(1);
-    this.#listen(stream);
+    reportTo(stream, this);
   }
 
-  #listen(stream: ServerHttp2Stream): void {
-    const { x } = this;
-    // After a reset the event `finish` follows as well.
-    stream.on(
-      'aborted',
-      guarded(x, () => this.#leave(true)),
-    );
-    stream.on(
-      'finish',
-      guarded(x, () => this.finished()),
-    );
-    stream.on(
-      'close',
-      guarded(x, () => this.#closed()),
-    );
-    // The event `close` follows.
-    stream.on('error', () => undefined);
+  fail(error: unknown): void {
+    this.x.fail(error);
   }
 
   get peerAddress(): string {
@@ -125,7 +115,7 @@ export class StreamWire implements Wire, StreamOwner {
   }
 
   get requestLength(): number {
-    return this.#head.bytes + this.#source.receivedBytes;
+    return this.#head.bytes + (this.#source?.receivedBytes ?? 0);
   }
 
   /** True for an extended CONNECT. */
@@ -188,37 +178,46 @@ export class StreamWire implements Wire, StreamOwner {
     const lengthBytes = Buffer.byteLength(body);
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return;
     const { x } = this;
-    // The exchange has already counted a whole body.
-    const writer = this.#write(
-      lengthBytes,
-      () => undefined,
-      () => writer.leftBytes,
-    );
+    const writer = this.#write(lengthBytes, true);
     if (body.length <= PIECE_BYTES) writer.endWith(body);
     else void writePieces(writer, Buffer.from(body as string), () => x.aborted);
   }
 
   open(lengthBytes: number): ResponseStream | undefined {
     if (!this.#respond(lengthBytes) || this.#isBare || lengthBytes === 0) return undefined;
-    return this.#write(lengthBytes, (bytes) => this.x.wrote(bytes));
+    return this.#write(lengthBytes, false);
   }
 
-  /** `kept` returns the number of bytes that wait in memory; those of files and upstreams are not read yet. */
-  #write(lengthBytes: number, wrote: (bytes: number) => void, kept = (): number => 0): ResponseWriter {
-    const { x } = this;
-    this.#writer = new ResponseWriter(this.#stream, x, {
-      lengthBytes,
-      timeoutMs: x.rules.sendTimeoutMs,
-      wrote,
-      added: (bytes) => this.#holds(bytes + kept(), 0),
-      taken: (bytes) => {
-        this.#isRead ||= bytes === 0;
-        this.#holds(bytes + kept(), this.#claimedBytes);
-      },
-      cut: () => x.abort(),
-      timedOut: () => this.#timeOut(),
-    });
+  #write(lengthBytes: number, isWhole: boolean): ResponseWriter {
+    const { silence } = this.#open;
+    this.#writer = new ResponseWriter(
+      this.#stream,
+      { owner: this, silence },
+      { lengthBytes, timeoutMs: this.x.rules.sendTimeoutMs, isWhole },
+    );
     return this.#writer;
+  }
+
+  wrote(bytes: number): void {
+    this.x.wrote(bytes);
+  }
+
+  added(waitingBytes: number): void {
+    this.#holds(waitingBytes, 0);
+  }
+
+  taken(waitingBytes: number): void {
+    this.#isRead ||= this.#stream.writableLength === 0;
+    this.#holds(waitingBytes, this.#claimedBytes);
+  }
+
+  cut(): void {
+    this.x.abort();
+  }
+
+  timedOut(): void {
+    this.x.writeLog('client timed out (110: Connection timed out) while sending response to client', 'info');
+    this.close();
   }
 
   /** Accepts an extended CONNECT: 200 replaces the 101 of HTTP/1.1 (RFC 8441, 5). */
@@ -227,6 +226,7 @@ export class StreamWire implements Wire, StreamOwner {
     const headers = x.response.headers ?? [];
     const kept = headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== 'sec-websocket-accept');
     this.#isTunnel = true;
+    this.#source ??= new StreamBody(this.#stream, x);
     this.#source.count();
     this.#stream.respond(responseFields({ ...this.#common(undefined), status: 200, contentType: '' }, kept));
     joinStreams(this.#stream, peer, {
@@ -236,15 +236,19 @@ export class StreamWire implements Wire, StreamOwner {
     });
   }
 
-  /** Called when the last byte of the response is in a frame. */
-  finished(): void {
+  streamFinished(): void {
     if (this.#isTunnel || this.#isFinished) return;
     // Node.js also ends a stream that the client or the connection has aborted.
-    if (!this.#isHeadOnly && this.#writer?.isComplete !== true) return this.#leave(true);
+    if (!this.#isResponseComplete) return this.#leave(true);
     // If trailers follow, the stream must stay open: Node.js sends none on a closed stream.
     if (!this.#hasTrailers) this.#refuseRest();
     this.#body?.drop();
     this.#finish(false);
+  }
+
+  /** The whole response has been passed to Node.js. */
+  get #isResponseComplete(): boolean {
+    return this.#isHeadOnly || this.#writer?.isComplete === true;
   }
 
   /** Tells the client that the rest of its body is not needed (RFC 9113, 8.1). */
@@ -252,10 +256,10 @@ export class StreamWire implements Wire, StreamOwner {
     if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
   }
 
-  #closed(): void {
+  streamClosed(): void {
+    this.#connection.streamClosed();
     // Node.js does not report the end of a response to HEAD, nor of one to a request whose body has been read.
-    const isComplete = this.#isHeadOnly || this.#writer?.isComplete === true;
-    if (isComplete && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.finished();
+    if (this.#isResponseComplete && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.streamFinished();
     else this.#leave(true);
   }
 
@@ -317,11 +321,6 @@ export class StreamWire implements Wire, StreamOwner {
       contentType: response.type,
       lengthBytes,
     };
-  }
-
-  #timeOut(): void {
-    this.x.writeLog('client timed out (110: Connection timed out) while sending response to client', 'info');
-    this.close();
   }
 
   #leave(wasReset: boolean): void {
