@@ -37,7 +37,7 @@ Options:
   --only name      rows of any group, may be repeated
   --quick          fewer and shorter rounds
   --json file      writes the absolute numbers; a whole group also writes them to dist/bench/<group>.json
-  --picture        measures nothing: draws conf/images/bench.svg from dist/bench/goals.json
+  --picture        measures nothing: draws conf/images/bench.svg from dist/bench/{goals,https}.json
   --profile name   runs one row only and writes gw's CPU profiles to dist/profiles/<name>/
 `;
 

@@ -30,9 +30,15 @@ const STYLE = `
     .spread { stroke: #f0f6fc } .grid { stroke: #3d444d } .one { stroke: #9198a1 }
   }`;
 
-/** The ratios of a run as bars with their lowest and highest round, as SVG that suits light and dark pages. */
-export function drawPicture({ at, node, machine, findings }: Report): string {
-  const ratios = findings.filter(({ measured }) => measured?.unit === 'ratio');
+/**
+ * The ratios of runs of one machine as bars with their lowest and highest round, as SVG that suits light and dark pages.
+ * Says when the first one was.
+ */
+export function drawPicture(runs: readonly Report[]): string {
+  const [{ at, node, machine }] = runs as [Report, ...Report[]];
+  const ratios = runs
+    .flatMap(({ findings }) => findings)
+    .filter(({ measured }) => measured?.unit === 'ratio');
   const most = Math.max(1, ...ratios.map(({ measured }) => measured?.highest ?? 0));
   const scale = (ratio: number): number => LABELS + (ratio / most) * (WIDTH - LABELS - RIGHT);
   const height = TOP + ratios.length * LINE + FOOT;
@@ -41,7 +47,7 @@ export function drawPicture({ at, node, machine, findings }: Report): string {
 <title>Requests per second of gw, as a multiple of what others serve</title>
 <style>${STYLE}
 </style>
-<text x="0" y="18">Requests per second of gw / of its peer, in one run</text>
+<text x="0" y="18">Requests per second of gw / of its peer, in the same run</text>
 <text class="small" x="0" y="36">Right of 1: gw serves more. The thin line goes from the lowest to the highest round.</text>
 ${marks.map((mark) => markText(mark, scale(mark), height)).join('\n')}
 ${ratios.map((finding, index) => barText(finding, scale, TOP + index * LINE)).join('\n')}

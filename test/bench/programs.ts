@@ -5,6 +5,7 @@ import { findProgram } from '../harness/programs.ts';
 const INSTALL = {
   wrk: 'apt-get install wrk',
   h2load: 'apt-get install nghttp2-client',
+  openssl: 'apt-get install openssl',
   nginx: 'apt-get install nginx-light',
   nchan: 'apt-get install libnginx-mod-nchan',
   'lua-resty-redis': 'apt-get install libnginx-mod-http-lua lua-nginx-redis',

@@ -1,15 +1,13 @@
-import { resolve } from 'node:path';
 import type { Bench } from './bench.ts';
 import { type Contender, openPeers, warmUp } from './compare.ts';
-import type { OpenLoad, OpenResult, Quantiles } from './open-loop/protocol.ts';
-import { runProgram } from './programs.ts';
+import type { LoadResult, Quantiles } from './generator/protocol.ts';
+import { generate } from './generator/generate.ts';
 import { microseconds, rateText } from './quantities.ts';
 import { emptyLine, type Finding, type Row } from './row.ts';
 import type { Scenario } from './scenario.ts';
 import { median } from './statistics.ts';
-import { CONNECTIONS, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
-const GENERATOR = resolve('dist/test/bench/open-loop/main.js');
 const WARM_UP_SECONDS = 1;
 /** Rounds of wrk whose median is the greatest rate. */
 const RATE_ROUNDS = 3;
@@ -47,14 +45,14 @@ interface Rated {
   readonly rate: number;
 }
 
-interface Load {
+interface Contest {
   readonly contenders: readonly Rated[];
   readonly rate: number;
 }
 
 async function withRate(bench: Bench, contender: Contender): Promise<Rated> {
   const { name, target } = contender;
-  if (target === undefined) throw new Error(`${name} is no server of HTTP`);
+  if (target === undefined) throw new Error(`${name} is no server that can be asked`);
   await warmUp(bench, contender);
   const rates: number[] = [];
   for (let round = 0; round < RATE_ROUNDS; round++) {
@@ -65,8 +63,8 @@ async function withRate(bench: Bench, contender: Contender): Promise<Rated> {
 }
 
 /** The rounds of each contender, in turns. */
-async function measure(bench: Bench, { contenders, rate }: Load): Promise<readonly OpenResult[][]> {
-  const results = contenders.map((): OpenResult[] => []);
+async function measure(bench: Bench, { contenders, rate }: Contest): Promise<readonly LoadResult[][]> {
+  const results = contenders.map((): LoadResult[] => []);
   for (let round = 0; round < bench.rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const index = (round + turn) % contenders.length;
@@ -77,15 +75,15 @@ async function measure(bench: Bench, { contenders, rate }: Load): Promise<readon
 }
 
 /** A line that cannot be measured says why, and the others stay. */
-async function tailsLine(bench: Bench, subject: string, load: Load): Promise<Finding> {
-  const line = `${subject}, ${rateText(load.rate)}`;
-  return measure(bench, load).then(
-    (results) => quantilesLine(line, load.rate, results),
+async function tailsLine(bench: Bench, subject: string, contest: Contest): Promise<Finding> {
+  const line = `${subject}, ${rateText(contest.rate)}`;
+  return measure(bench, contest).then(
+    (results) => quantilesLine(line, contest.rate, results),
     (error: unknown) => emptyLine(line, 'failed', String(error).replaceAll(/\s+/g, ' ').slice(-LONGEST_NOTE)),
   );
 }
 
-function quantilesLine(subject: string, rate: number, results: readonly OpenResult[][]): Finding {
+function quantilesLine(subject: string, rate: number, results: readonly LoadResult[][]): Finding {
   const [gw = [], peer = []] = results;
   const p99 = gw.map(({ latency }) => latency.p99);
   const cost = median(results.flat().map(({ cpuSeconds }) => cpuSeconds));
@@ -104,23 +102,11 @@ function quantilesLine(subject: string, rate: number, results: readonly OpenResu
   };
 }
 
-async function openLoad(
-  bench: Bench,
-  { port, requests, connections = CONNECTIONS }: Target,
-  rate: number,
-): Promise<OpenResult> {
-  const load: OpenLoad = {
-    port,
-    requests,
-    connections,
-    rate,
-    seconds: bench.roundSeconds + 1,
-    warmUpSeconds: WARM_UP_SECONDS,
-  };
-  return JSON.parse(await runProgram(process.execPath, [GENERATOR, JSON.stringify(load)])) as OpenResult;
+function openLoad(bench: Bench, target: Target, rate: number): Promise<LoadResult> {
+  return generate(target, { rate, seconds: bench.roundSeconds + 1, warmUpSeconds: WARM_UP_SECONDS });
 }
 
-function quantilesText(results: readonly OpenResult[]): string {
+function quantilesText(results: readonly LoadResult[]): string {
   const of = (name: keyof Quantiles): string =>
     median(results.map(({ latency }) => latency[name])).toFixed(2);
   return `p50 ${of('p50')}, p99 ${of('p99')}, p99.9 ${of('p999')} ms`;

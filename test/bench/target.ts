@@ -13,15 +13,21 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-/** A server of HTTP on 127.0.0.1, and the requests that it gets. */
+/**
+ * How requests reach a server, with TLS under whatever certificate. For `handshakes` each has a connection with TLS of its own,
+ * for `websocket` it is a message that comes back, and `http2` begins without TLS (prior knowledge).
+ */
+export type Traffic = 'http' | 'https' | 'http2' | 'handshakes' | 'websocket';
+
+/** A server on 127.0.0.1, and the requests that it gets. */
 export interface Target {
   readonly name: string;
   readonly port: number;
-  /** True: the port has TLS, with whatever certificate. */
-  readonly isSecure?: boolean;
+  /** Default `http`. */
+  readonly traffic?: Traffic;
   /** Sent in turns, on each connection one at a time. */
   readonly requests: readonly HttpRequest[];
-  /** Keep-alive connections; default 64. */
+  /** Requests under way at the same time, each on a connection that is kept; default 64. */
   readonly connections?: number;
   /** The processes that serve, without their descendants. */
   readonly servers: readonly number[];
@@ -29,16 +35,16 @@ export interface Target {
 
 export const CONNECTIONS = 64;
 
-/** A server under the load of wrk. A round with another response than 2xx, or with a broken connection, throws. */
+/** A server of HTTP/1.1 under the load of wrk. A round with another response than 2xx, or with a broken connection, throws. */
 export function httpLoad(bench: Bench, target: Target): Contender {
-  const { name, port, isSecure = false, requests, connections = CONNECTIONS, servers } = target;
+  const { name, port, traffic = 'http', requests, connections = CONNECTIONS, servers } = target;
   const wrk = programPath('wrk');
   const file = join(bench.dir, `${name.replaceAll(/\W+/g, '-')}-${port}.lua`);
   writeFileSync(file, scriptOf(requests));
   const round = async (seconds: number) => {
     const before = cpuSeconds(servers);
     const args = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s', '-s', file];
-    const output = await runProgram(wrk, [...args, `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/`]);
+    const output = await runProgram(wrk, [...args, `${traffic}://127.0.0.1:${port}/`]);
     const used = cpuSeconds(servers) - before;
     const faults = /^ *(?:Non-2xx|Socket errors).*$/m.exec(output);
     if (faults) throw new Error(`${name}: ${faults[0].trim()}`);

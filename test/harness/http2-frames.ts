@@ -15,7 +15,10 @@ export const FRAME = {
 
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+/** Of settings and of a ping. */
+export const ACK = 1;
+/** What a client begins with (RFC 9113, 3.4). */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 /** The parts of a frame besides its type. */
 interface FrameParts {
@@ -68,11 +71,42 @@ export function resetFrame(stream: number): Buffer {
   return frame(FRAME.reset, { stream, payload: Buffer.from([0, 0, 0, 8]) });
 }
 
-interface ReceivedFrame {
+/** A frame that gives more of the window; stream 0: of the connection's. */
+export function windowFrame(bytes: number, stream = 0): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return frame(FRAME.windowUpdate, { stream, payload });
+}
+
+export interface ReceivedFrame {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;
   readonly payload: Buffer;
+}
+
+const FRAME_HEAD_BYTES = 9;
+
+/** Makes frames of the bytes of a connection. */
+export class FrameReader {
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** The frames that are whole now. */
+  read(bytes: Buffer): readonly ReceivedFrame[] {
+    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    const frames: ReceivedFrame[] = [];
+    let at = 0;
+    while (at + FRAME_HEAD_BYTES <= all.length) {
+      const end = at + FRAME_HEAD_BYTES + all.readUIntBE(at, 3);
+      if (end > all.length) break;
+      const [type = 0, flags = 0] = all.subarray(at + 3, at + 5);
+      const stream = all.readUInt32BE(at + 5);
+      frames.push({ type, flags, stream, payload: all.subarray(at + FRAME_HEAD_BYTES, end) });
+      at = end;
+    }
+    this.#rest = all.subarray(at);
+    return frames;
+  }
 }
 
 /** A client that sends exactly the given frames. */
@@ -93,16 +127,9 @@ export async function openFrames(port: number, settings: readonly number[] = [])
   await once(socket, 'connect');
   const frames: ReceivedFrame[] = [];
   let isClosed = false;
-  let rest: Buffer = Buffer.alloc(0);
+  const reader = new FrameReader();
   socket.on('error', () => undefined).on('close', () => (isClosed = true));
-  socket.on('data', (bytes: Buffer) => {
-    rest = Buffer.concat([rest, bytes]);
-    for (let size = sizeOf(rest); size <= rest.length; size = sizeOf(rest)) {
-      const [type = 0, flags = 0] = rest.subarray(3, 5);
-      frames.push({ type, flags, stream: rest.readUInt32BE(5), payload: rest.subarray(9, size) });
-      rest = rest.subarray(size);
-    }
-  });
+  socket.on('data', (bytes: Buffer) => frames.push(...reader.read(bytes)));
   const payload = Buffer.alloc(settings.length * 3);
   for (let at = 0; at < settings.length; at += 2) {
     payload.writeUInt16BE(settings[at] as number, at * 3);
@@ -119,9 +146,4 @@ export async function openFrames(port: number, settings: readonly number[] = [])
     end: () => void socket.end(),
     destroy: () => void socket.destroy(),
   };
-}
-
-/** Size of the first frame; `Infinity` if its head is incomplete. */
-function sizeOf(bytes: Buffer): number {
-  return bytes.length < 9 ? Infinity : 9 + bytes.readUIntBE(0, 3);
 }

@@ -9,7 +9,7 @@ import { type Memory, memoryOf } from '../process-tree.ts';
 import { NotInstalled } from '../programs.ts';
 import { type Finding, type Row, sizeLine } from '../row.ts';
 import { idleMemoryOf, quietMemoryOf } from '../rows/memory.ts';
-import { pairOf } from '../scenarios/https.ts';
+import { directivesOf, pairOf } from '../scenarios/https.ts';
 import { type Content, type Server, startGw } from '../servers.ts';
 
 /** So many that what V8 has not collected yet does not count. */
@@ -127,7 +127,7 @@ async function nginxText(bench: Bench, cost: Cost, content: PortContent): Promis
 type PortContent = (port: number) => Content;
 
 function contentOf(bench: Bench, listen: string, location: string): PortContent {
-  const pair = listen.includes('ssl') ? pairOf(bench) : '';
+  const pair = listen.includes('ssl') ? directivesOf(pairOf(bench)) : '';
   return (port) => `listen 127.0.0.1:${port} ${listen}; ${pair} ${location}`;
 }
 

@@ -6,14 +6,18 @@ import type { Bench } from '../bench.ts';
 import { programPath } from '../programs.ts';
 import { ownDir, type Server, startServer } from '../servers.ts';
 
+/** JavaScript that defines `load`, which gives the build of uWebSockets.js for this version of Node.js. */
+const LOAD_UWS = `
+    const [first, second] = ${JSON.stringify(
+      ['uWebSockets.js', 'uWebSockets.js-node24'].map((name) => resolve('node_modules', name)),
+    )};
+    const load = () => { try { return require(first); } catch { return require(second); } };`;
+
 /** The least work for uWebSockets.js: a route and a text, `ok` unless `body` is another expression, over `data` if it likes. */
 export async function startBareUws(bench: Bench, { body = `'ok'`, data = '{}' } = {}): Promise<Server> {
   const port = await freePort();
-  const builds = ['uWebSockets.js', 'uWebSockets.js-node24'].map((name) => resolve('node_modules', name));
-  const source = `
+  const source = `${LOAD_UWS}
     const data = ${data};
-    const [first, second] = ${JSON.stringify(builds)};
-    const load = () => { try { return require(first); } catch { return require(second); } };
     load().App()
       .get('/*', (res) => { res.end(${body}); })
       .post('/*', (res) => {
@@ -24,17 +28,77 @@ export async function startBareUws(bench: Bench, { body = `'ok'`, data = '{}' } 
   return startServer(bench, { command: [process.execPath, '-e', source], dir: bench.dir, port });
 }
 
-/** The least work for `node:http2`: a text for each stream. It says when it is ready, because it speaks no HTTP/1. */
-export async function startBareHttp2(bench: Bench): Promise<Server> {
-  const port = await freePort();
+/** The least work for `node:http2`: a text for each stream. */
+export function startBareHttp2(bench: Bench): Promise<Server> {
   const source = `
     const server = require('node:http2').createServer();
     server.on('stream', (stream) => {
       stream.respond({ ':status': 200, 'content-type': 'text/plain', 'content-length': 2 });
       stream.end('ok');
+    });`;
+  return startBare(bench, source);
+}
+
+/** The least work for a relay of gRPC calls over `node:http2`: streams are passed on as they come, with their trailers. */
+export function startBareRelay(bench: Bench, upstreamPort: number): Promise<Server> {
+  const source = `
+    const http2 = require('node:http2');
+    const upstream = http2.connect('http://127.0.0.1:${upstreamPort}');
+    const server = http2.createServer();
+    server.on('stream', (stream, { ':path': path, ':method': method, 'content-type': type, te }) => {
+      const call = upstream.request({ ':path': path, ':method': method, 'content-type': type, te }, { endStream: false });
+      let trailers = {};
+      call.on('response', ({ ':status': status, 'content-type': type }) => {
+        if (stream.destroyed) return;
+        stream.respond({ ':status': status, 'content-type': type }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+        call.on('data', (bytes) => stream.write(bytes));
+        call.on('end', () => stream.end());
+      });
+      call.on('trailers', (fields) => { trailers = { ...fields }; });
+      stream.on('data', (bytes) => call.write(bytes));
+      stream.on('end', () => call.end());
+      // The load generator leaves in the middle of calls.
+      stream.on('error', () => call.destroy());
+      call.on('error', () => stream.destroy());
     });
+    server.on('sessionError', () => undefined);`;
+  return startBare(bench, source);
+}
+
+/** The least work for `node:tls`: a text of HTTP for whatever comes, and the end of the connection. */
+export function startBareTls(
+  bench: Bench,
+  { certificate, key }: { readonly certificate: string; readonly key: string },
+): Promise<Server> {
+  const source = `
+    const { readFileSync } = require('node:fs');
+    const [cert, key] = [${JSON.stringify(certificate)}, ${JSON.stringify(key)}].map((file) => readFileSync(file));
+    const text = 'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\nok';
+    const server = require('node:tls').createServer({ cert, key }, (socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.once('data', () => socket.end(text));
+    });`;
+  return startBare(bench, source);
+}
+
+/** The least work for an echo of WebSockets. */
+export async function startBareEcho(bench: Bench): Promise<Server> {
+  const port = await freePort();
+  const source = `${LOAD_UWS}
+    load().App()
+      .ws('/*', { message: (socket, message, isBinary) => { socket.send(message, isBinary); } })
+      .any('/*', (res) => { res.end('ok'); })
+      .listen('127.0.0.1', ${port}, (socket) => { if (!socket) process.exit(1); });`;
+  return startServer(bench, { command: [process.execPath, '-e', source], dir: bench.dir, port });
+}
+
+/** Starts the `server` of a script on a free port, and waits until it says that it listens: it may not speak HTTP/1. */
+async function startBare(bench: Bench, source: string): Promise<Server> {
+  const port = await freePort();
+  const script = `${source}
     server.listen(${port}, '127.0.0.1', () => console.log('ready'));`;
-  const server = launch(process.execPath, ['-e', source], { cwd: bench.dir });
+  const server = launch(process.execPath, ['-e', script], { cwd: bench.dir });
   bench.onTestFinished(async () => void (await server.stop()));
   await server.waitForOutput(/ready/);
   return { port, pid: server.pid };
@@ -61,10 +125,10 @@ export async function startWebdis(bench: Bench, redisPort: number): Promise<Serv
   return startServer(bench, { command: [program, join(dir, 'webdis.json')], dir, port });
 }
 
-/** The program of `fastcgi-hello.ts`. */
-export async function startFastcgi(bench: Bench): Promise<Server> {
+/** A program that speaks no HTTP/1, and says when it is ready. */
+export async function startHello(bench: Bench, kind: 'fastcgi' | 'grpc'): Promise<Server> {
   const port = await freePort();
-  const program = resolve('dist/test/bench/peers/fastcgi-hello.js');
+  const program = resolve(`dist/test/bench/peers/${kind}-hello.js`);
   const server = launch(process.execPath, [program, String(port)], { cwd: bench.dir });
   bench.onTestFinished(async () => void (await server.stop()));
   await server.waitForOutput(/ready/);

@@ -9,13 +9,15 @@ import type { Row } from '../row.ts';
 import { throughputOf } from '../scenario.ts';
 import { largeHit, smallHit } from '../scenarios/cache.ts';
 import { inspect, publish } from '../scenarios/events.ts';
+import { unaryCalls } from '../scenarios/grpc.ts';
 import { http2File, http2Proxy, http2Return } from '../scenarios/http2.ts';
-import { httpsScenarios } from '../scenarios/https.ts';
+import { fullHandshakes, httpsReturn, httpsScenarios, resumedHandshakes } from '../scenarios/https.ts';
 import { keyRead } from '../scenarios/kv.ts';
 import { checkedProxy, fastcgiHello, proxiedText } from '../scenarios/proxy.ts';
 import { embedded, hundredRows, insertedRow, oneRow } from '../scenarios/rest.ts';
-import { returnText } from '../scenarios/return.ts';
+import { returnFromNode, returnText } from '../scenarios/return.ts';
 import { cachedFile, smallFile } from '../scenarios/static.ts';
+import { messages } from '../scenarios/websocket.ts';
 import { tailsOf } from '../tails.ts';
 import { bulkRow } from './bulk.ts';
 import { gzipRow } from './gzip.ts';
@@ -47,7 +49,34 @@ const SCENARIOS = [
   insertedRow,
 ];
 
-const TAILS = [returnText, smallFile, proxiedText, keyRead, publish, oneRow, hundredRows, insertedRow];
+/** What goes over TLS, or over the engine that serves TLS. */
+const SECURE = [
+  ...httpsScenarios,
+  fullHandshakes,
+  resumedHandshakes,
+  returnFromNode,
+  http2Return,
+  http2File,
+  http2Proxy,
+  unaryCalls,
+  messages,
+];
+
+const TAILS = [
+  returnText,
+  smallFile,
+  proxiedText,
+  keyRead,
+  publish,
+  oneRow,
+  hundredRows,
+  insertedRow,
+  httpsReturn,
+  fullHandshakes,
+  http2Return,
+  unaryCalls,
+  messages,
+];
 
 export const GROUPS = {
   goals: {
@@ -66,11 +95,9 @@ export const GROUPS = {
     rows: TAILS.map(tailsOf),
   },
   https: {
-    about: 'HTTPS and handshakes of both engines, and HTTP/2, beside their goals',
+    about: 'HTTPS, handshakes, HTTP/2, gRPC and WebSocket, beside their goals',
     pace: SHORT,
-    rows: [...httpsScenarios, http2Return, http2File, http2Proxy].map((scenario) =>
-      throughputOf(scenario.name, scenario),
-    ),
+    rows: SECURE.map((scenario) => throughputOf(scenario.name, scenario)),
   },
   more: {
     about:

@@ -5,24 +5,23 @@ import { startNginx } from '../nginx.ts';
 import { startBareHttp2 } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { partsOf, type Server, startGw } from '../servers.ts';
+import type { Bench } from '../bench.ts';
 import { streamLoad } from '../streams.ts';
+import type { HttpRequest } from '../target.ts';
 import { proxyTo, smallUpstream } from './proxy.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
 
 /** Requests over HTTP/2 without TLS, on a second port of the server: the first shows that it serves. */
-function overHttp2({
-  location,
-  path,
-}: {
-  readonly location: string;
-  readonly path: string;
-}): (name: string, start: (content: string) => Promise<Server>) => Promise<ReturnType<typeof streamLoad>> {
+export function overHttp2(
+  bench: Bench,
+  { location, request }: { readonly location: string; readonly request: HttpRequest },
+): (name: string, start: (content: string) => Promise<Server>) => Promise<ReturnType<typeof streamLoad>> {
   return async (name, start) => {
     const port = await freePort();
     const { pid } = await start(`listen 127.0.0.1:${port} http2; ${location}`);
-    return streamLoad({ name, port, path, servers: [pid] });
+    return streamLoad(bench, { name, port, request, servers: [pid] });
   };
 }
 
@@ -30,7 +29,7 @@ function overHttp2({
 export const http2Return: Scenario = {
   name: 'http2',
   async open(bench) {
-    const load = overHttp2({ location: 'location / { return 200 ok; }', path: '/' });
+    const load = overHttp2(bench, { location: 'location / { return 200 ok; }', request: { path: '/' } });
     return {
       subject: await load('gw http2', (content) => startGw(bench, content)),
       peers: [
@@ -44,7 +43,7 @@ export const http2Return: Scenario = {
           line: 'HTTP/2, return 200 / bare node:http2',
           open: async () => {
             const { pid, port } = await startBareHttp2(bench);
-            return streamLoad({ name: 'node http2', port, path: '/', servers: [pid] });
+            return streamLoad(bench, { name: 'node http2', port, request: { path: '/' }, servers: [pid] });
           },
         },
       ],
@@ -56,7 +55,7 @@ export const http2File: Scenario = {
   name: 'http2-file',
   async open(bench) {
     writeFileSync(join(bench.dir, FILE), Buffer.alloc(BYTES, 'x'));
-    const load = overHttp2({ location: `root ${bench.dir};`, path: `/${FILE}` });
+    const load = overHttp2(bench, { location: `root ${bench.dir};`, request: { path: `/${FILE}` } });
     return {
       subject: await load('gw http2 file', (content) => startGw(bench, content)),
       peers: [
@@ -75,7 +74,7 @@ export const http2Proxy: Scenario = {
   name: 'http2-proxy',
   async open(bench) {
     const { http, server } = partsOf(proxyTo(await smallUpstream(bench)));
-    const load = overHttp2({ location: server, path: '/' });
+    const load = overHttp2(bench, { location: server, request: { path: '/' } });
     return {
       subject: await load('gw http2 proxy', (content) => startGw(bench, { http, server: content })),
       peers: [

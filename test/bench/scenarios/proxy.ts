@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.ts';
 import { startNginx } from '../nginx.ts';
-import { startFastcgi } from '../peers/index.ts';
+import { startHello } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { type Server, startGw } from '../servers.ts';
 import { httpLoad } from '../target.ts';
@@ -70,7 +70,7 @@ export const checkedProxy: Scenario = {
 export const fastcgiHello: Scenario = {
   name: 'fastcgi',
   async open(bench) {
-    const { port: behind } = await startFastcgi(bench);
+    const { port: behind } = await startHello(bench, 'fastcgi');
     const content = {
       http: `upstream behind { server 127.0.0.1:${behind}; keepalive 64; keepalive_requests 1000000000; }`,
       server: `location / {

@@ -1,11 +1,10 @@
 /**
- * A load generator that sends requests when they are due, and not when the server is done with others. The latency of a request
- * counts from when it was due: a server that stalls makes all requests late that are due meanwhile.
+ * A load generator. With a rate it sends requests when they are due, and not when the server is done with others. The latency
+ * of a request counts from when it was due: a server that stalls makes all requests late that are due meanwhile.
  */
 import { Worker } from 'node:worker_threads';
-import type { HttpRequest } from '../target.ts';
-import { Connection } from './connection.ts';
-import type { OpenLoad, OpenResult, Quantiles } from './protocol.ts';
+import { type Lane, LANES } from './lanes/index.ts';
+import type { Load, LoadResult, Quantiles } from './protocol.ts';
 
 /**
  * Node's own timers know whole milliseconds. This thread sleeps until the time that stands in the shared cell, at least
@@ -23,40 +22,34 @@ const PACEMAKER = `
 const LONGEST_MS = 10_000;
 
 class Generator {
-  readonly #load: OpenLoad;
-  readonly #texts: readonly Buffer[];
-  readonly #free: Connection[] = [];
+  readonly #load: Load;
+  readonly #free: Lane[] = [];
   /** Times at which requests were due that are not sent yet. */
   readonly #due: number[] = [];
   readonly #latencies: number[] = [];
   readonly #late: number[] = [];
   readonly #startMs = performance.now() + 100;
+  readonly #endMs: number;
   #nextMs = this.#startMs;
   /** CPU time at the end of the warm-up. */
   #cpuBefore: NodeJS.CpuUsage | undefined;
   #underWay = 0;
   #turn = 0;
 
-  constructor(load: OpenLoad) {
+  constructor(load: Load) {
     this.#load = load;
-    this.#texts = load.requests.map(textOf);
-    for (let index = 0; index < load.connections; index++) {
-      new Connection(load.port, (opened) => void this.#free.push(opened), fail);
-    }
+    this.#endMs = this.#startMs + (load.warmUpSeconds + load.seconds) * 1_000;
+    LANES[load.traffic](load, { opened: (lane) => void this.#free.push(lane), failed: fail });
   }
 
   /** Sends what is due. True when all that is ever due has its response. */
   tick(): boolean {
     const nowMs = performance.now();
-    const { rate, seconds, warmUpSeconds } = this.#load;
-    const endMs = this.#startMs + (warmUpSeconds + seconds) * 1_000;
-    while (this.#nextMs <= nowMs && this.#nextMs < endMs) {
-      this.#due.push(this.#nextMs);
-      this.#nextMs += (-Math.log(1 - Math.random()) / rate) * 1_000;
-    }
+    while (this.#nextMs <= nowMs && this.#nextMs < this.#endMs) this.#plan();
     this.#send();
-    if (nowMs > endMs + LONGEST_MS) fail(`${this.#underWay + this.#due.length} requests got no response`);
-    return this.#nextMs >= endMs && this.#due.length === 0 && this.#underWay === 0;
+    if (nowMs > this.#endMs + LONGEST_MS)
+      fail(`${this.#underWay + this.#due.length} requests got no response`);
+    return nowMs >= this.#endMs && this.#due.length === 0 && this.#underWay === 0;
   }
 
   /** When the next request is due. */
@@ -64,7 +57,7 @@ class Generator {
     return this.#nextMs;
   }
 
-  result(): OpenResult {
+  result(): LoadResult {
     const { user, system } = process.cpuUsage(this.#cpuBefore);
     const done = this.#latencies.length;
     return {
@@ -75,36 +68,42 @@ class Generator {
     };
   }
 
+  /** Plans the next request; without a rate the first one of each lane, whose response plans the next one. */
+  #plan(): void {
+    const { rate, lanes } = this.#load;
+    if (rate === undefined) {
+      for (let lane = 0; lane < lanes; lane++) this.#due.push(this.#nextMs);
+      this.#nextMs = this.#endMs;
+    } else {
+      this.#due.push(this.#nextMs);
+      this.#nextMs += (-Math.log(1 - Math.random()) / rate) * 1_000;
+    }
+  }
+
   #send(): void {
     let sent = 0;
     while (sent < this.#due.length && this.#free.length > 0) {
-      this.#sendOne(this.#free.pop() as Connection, this.#due[sent++] as number);
+      this.#sendOne(this.#free.pop() as Lane, this.#due[sent++] as number);
     }
     if (sent > 0) this.#due.splice(0, sent);
   }
 
-  #sendOne(connection: Connection, dueMs: number): void {
+  #sendOne(lane: Lane, dueMs: number): void {
     const isMeasured = dueMs >= this.#startMs + this.#load.warmUpSeconds * 1_000;
     if (isMeasured) {
       this.#cpuBefore ??= process.cpuUsage();
       this.#late.push(performance.now() - dueMs);
     }
     this.#underWay += 1;
-    this.#turn = (this.#turn + 1) % this.#texts.length;
-    connection.send(this.#texts[this.#turn] as Buffer, () => {
-      if (isMeasured) this.#latencies.push(performance.now() - dueMs);
+    lane.send(this.#turn++, () => {
+      const nowMs = performance.now();
+      if (isMeasured) this.#latencies.push(nowMs - dueMs);
       this.#underWay -= 1;
-      this.#free.push(connection);
+      this.#free.push(lane);
+      if (this.#load.rate === undefined && nowMs < this.#endMs) this.#due.push(nowMs);
       if (this.#due.length > 0) this.#send();
     });
   }
-}
-
-function textOf({ method = 'GET', path, headers = {}, body }: HttpRequest): Buffer {
-  const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
-  const fields = Object.entries({ Host: '127.0.0.1', ...headers, ...length });
-  const lines = [`${method} ${path} HTTP/1.1`, ...fields.map(([name, value]) => `${name}: ${value}`)];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
 function quantiles(values: readonly number[]): Quantiles {
@@ -118,7 +117,7 @@ function fail(reason: string): never {
   process.exit(1);
 }
 
-const generator = new Generator(JSON.parse(process.argv[2] ?? '') as OpenLoad);
+const generator = new Generator(JSON.parse(process.argv[2] ?? '') as Load);
 const flag = new Int32Array(new SharedArrayBuffer(8));
 const due = new Float64Array(new SharedArrayBuffer(8));
 new Worker(PACEMAKER, { eval: true, workerData: { flag, due } }).on('message', () => {

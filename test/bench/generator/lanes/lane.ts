@@ -1,0 +1,16 @@
+import type { Load } from '../protocol.ts';
+
+/** Sends one request at a time. */
+export interface Lane {
+  /** `turn` picks one of the requests of the load. */
+  send(turn: number, onResponse: () => void): void;
+}
+
+export interface LaneEvents {
+  /** The lane can send. */
+  opened(lane: Lane): void;
+  /** What must not happen: another status than 2xx, or the end of a connection. */
+  failed(reason: string): void;
+}
+
+export type OpenLanes = (load: Pick<Load, 'port' | 'requests' | 'lanes'>, events: LaneEvents) => void;
