@@ -1,6 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import { isatty } from 'node:tty';
 import { readers } from '../../src/config/index.ts';
+import { isObject, parseJson } from '../../src/json.ts';
 import { type dbrestTools, loadDbrestTools } from '../../src/tools/lookups.ts';
 import { fail, visible } from '../terminal.ts';
 import { isOnStandardInput, readSecret, type SecretOptions } from './secrets.ts';
@@ -57,18 +58,9 @@ function claimsOf(
   return { claims: { ...times, ...given, ...single, ...(role !== undefined && { role }) } };
 }
 
-/** Returns the value of a claim: JSON, or else the text. A bare `null` is a text. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
 function parseObject(text: string): Claims | undefined {
   const value = parseJson(text);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 /** Options of `gw jwt verify`. */

@@ -1,10 +1,7 @@
+import { isObject } from '../json.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-
-/** Returns whether a value is a JSON object, and not an array, null or a primitive. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Members of an object. */
 type Members = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { isObject } from './json.ts';
+import { isObject, parseJson } from '../json.ts';
 
 /** A configured JSON Web Key (RFC 7517), reduced to the members that verification needs. */
 interface Jwk {
@@ -46,19 +46,11 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
 function readJwks(
   text: string,
 ): { readonly kind: 'keys'; readonly keys: readonly Jwk[] } | { readonly fault: string } {
-  const json = parsed(text);
+  const json = parseJson(text);
   if (!isObject(json)) return { fault: 'malformed JSON' };
   const given: unknown = Object.hasOwn(json, 'keys') ? json['keys'] : [json];
   const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
   return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The length of the shortest HMAC secret; `Infinity` without one. */

@@ -37,6 +37,7 @@ const LAYERS = [
   'grammar',
   'system',
   'version',
+  'json',
 ] as const;
 
 const HOMES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts';
+import { isObject } from '../../../json.ts';
 
 /** Comparison operators of filters: those of RFC 9535 for equality, and those of PostgREST for parts of a text. */
 const COMPARISONS = {

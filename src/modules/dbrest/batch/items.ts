@@ -15,7 +15,8 @@ import {
   scanJson,
   type KeptResponse,
 } from '../request/index.ts';
-import { isObject, type JsonSlice, OPEN_OBJECT, slicesOf, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../../json.ts';
+import { type JsonSlice, OPEN_OBJECT, slicesOf } from '../json.ts';
 import { inSlices } from '../event-loop.ts';
 import { isUtf8 } from 'node:buffer';
 

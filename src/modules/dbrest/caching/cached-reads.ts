@@ -18,7 +18,7 @@ import { encodePath, type Exchange, logContext } from '../../../http/index.ts';
 import type { PieceBuffers } from '../../../bodies/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../../json.ts';
 import { type RequestHead, sortedQuery } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan, SharedView } from '../sql/index.ts';

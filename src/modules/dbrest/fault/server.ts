@@ -1,5 +1,5 @@
 import { hasLostObject } from '../../../postgres/index.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../../json.ts';
 import { DbrestFault, type FaultShape } from './dbrest-fault.ts';
 
 /** The fields of a PostgreSQL error that are used in a response. */

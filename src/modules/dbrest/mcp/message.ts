@@ -1,4 +1,5 @@
-import { isObject, slicesOf, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../../json.ts';
+import { slicesOf } from '../json.ts';
 import { isUtf8 } from 'node:buffer';
 import type { Exchange } from '../../../http/index.ts';
 

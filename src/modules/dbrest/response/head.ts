@@ -7,7 +7,7 @@ import {
 } from '../../../http/index.ts';
 import type { CorsOrigins, DbrestConfig } from '../directives/index.ts';
 import { malformedResponseHeaders, malformedResponseStatus, offsetBeyond } from '../fault/index.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';

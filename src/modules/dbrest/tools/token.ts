@@ -10,7 +10,7 @@ import {
 } from '../../../tokens/index.ts';
 import { LocationTokens, openSecret } from '../auth/index.ts';
 import { DbrestFault } from '../fault/index.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, parseJson } from '../../../json.ts';
 
 /** The parameters of a new token. */
 interface TokenOptions {

@@ -33,19 +33,18 @@ export function reportTo(stream: ServerHttp2Stream, observer: StreamObserver): v
 function ignore(): void {}
 
 function finished(this: ObservedStream): void {
-  const observer = this[OBSERVER];
-  try {
-    observer?.streamFinished();
-  } catch (error) {
-    if (observer) endOf(observer, error);
-  }
+  report(this[OBSERVER], 'streamFinished');
 }
 
 function closed(this: ObservedStream): void {
   const observer = this[OBSERVER];
   this[OBSERVER] = undefined;
+  report(observer, 'streamClosed');
+}
+
+function report(observer: StreamObserver | undefined, event: 'streamFinished' | 'streamClosed'): void {
   try {
-    observer?.streamClosed();
+    observer?.[event]();
   } catch (error) {
     if (observer) endOf(observer, error);
   }
