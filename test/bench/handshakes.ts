@@ -1,5 +1,5 @@
 import type { Contender } from './compare.ts';
-import { cpuSeconds } from './process-tree.ts';
+import { withCpuSeconds } from './process-tree.ts';
 import { programPath, runProgram } from './programs.ts';
 import type { Asked } from './streams.ts';
 import type { Target } from './target.ts';
@@ -18,16 +18,14 @@ export function handshakeLoad({ request, ...server }: Asked, kind: 'full' | 'res
   const how = kind === 'full' ? '-new' : '-reuse';
   const args = ['s_time', '-connect', `127.0.0.1:${port}`, '-www', request.path, how, '-time'];
   const round = async (seconds: number) => {
-    const before = cpuSeconds(servers);
-    const startMs = performance.now();
     // The program stops when a whole second is over, so the duration is measured here.
-    const outputs = await Promise.all(
-      Array.from({ length: CLIENTS }, () => runProgram(openssl, [...args, String(seconds)])),
+    const startMs = performance.now();
+    const { given: outputs, cpuSeconds } = await withCpuSeconds(servers, () =>
+      Promise.all(Array.from({ length: CLIENTS }, () => runProgram(openssl, [...args, String(seconds)]))),
     );
     const tookMs = performance.now() - startMs;
-    const used = cpuSeconds(servers) - before;
     const requests = outputs.reduce((sum, output) => sum + connectionsOf(name, output, kind), 0);
-    return { requests, seconds: tookMs / 1_000, cpuSeconds: used };
+    return { requests, seconds: tookMs / 1_000, cpuSeconds };
   };
   return { name, target, round };
 }

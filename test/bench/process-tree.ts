@@ -14,6 +14,16 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** What `act` gives, and the CPU time that processes have used meanwhile. */
+export async function withCpuSeconds<T>(
+  pids: readonly number[],
+  act: () => Promise<T>,
+): Promise<{ readonly given: T; readonly cpuSeconds: number }> {
+  const before = cpuSeconds(pids);
+  const given = await act();
+  return { given, cpuSeconds: cpuSeconds(pids) - before };
+}
+
 /** How many processes have this one as their parent. */
 export function childrenOf(pid: number): number {
   return [...statsByPid().values()].filter(({ parent }) => parent === pid).length;

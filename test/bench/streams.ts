@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import type { Contender } from './compare.ts';
-import { cpuSeconds } from './process-tree.ts';
+import { withCpuSeconds } from './process-tree.ts';
 import { programPath, runProgram } from './programs.ts';
 import type { HttpRequest, Target } from './target.ts';
 
@@ -19,15 +19,15 @@ export function streamLoad(bench: Bench, { request, ...server }: Asked): Contend
   const h2load = programPath('h2load');
   const asked = [...argumentsOf(bench, request, port), `http://127.0.0.1:${port}${request.path}`];
   const round = async (seconds: number) => {
-    const before = cpuSeconds(servers);
-    const output = await runProgram(h2load, [...LOAD, '-D', String(seconds), ...asked]);
-    const used = cpuSeconds(servers) - before;
+    const { given: output, cpuSeconds } = await withCpuSeconds(servers, () =>
+      runProgram(h2load, [...LOAD, '-D', String(seconds), ...asked]),
+    );
     const [, done, succeeded, failed] =
       /requests: \d+ total, \d+ started, (\d+) done, (\d+) succeeded, (\d+) failed/.exec(output) ?? [];
     if (succeeded === undefined) throw new Error(`h2load said something unexpected: ${output}`);
     if (failed !== '0' || done !== succeeded || done === '0')
       throw new Error(`${name}: ${failed} requests failed`);
-    return { requests: Number(succeeded), seconds, cpuSeconds: used };
+    return { requests: Number(succeeded), seconds, cpuSeconds };
   };
   return { name, target, round };
 }

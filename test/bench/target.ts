@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import type { Contender } from './compare.ts';
-import { cpuSeconds } from './process-tree.ts';
+import { withCpuSeconds } from './process-tree.ts';
 import { programPath, runProgram } from './programs.ts';
 
 export interface HttpRequest {
@@ -42,15 +42,15 @@ export function httpLoad(bench: Bench, target: Target): Contender {
   const file = join(bench.dir, `${name.replaceAll(/\W+/g, '-')}-${port}.lua`);
   writeFileSync(file, scriptOf(requests));
   const round = async (seconds: number) => {
-    const before = cpuSeconds(servers);
     const args = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s', '-s', file];
-    const output = await runProgram(wrk, [...args, `${traffic}://127.0.0.1:${port}/`]);
-    const used = cpuSeconds(servers) - before;
+    const { given: output, cpuSeconds } = await withCpuSeconds(servers, () =>
+      runProgram(wrk, [...args, `${traffic}://127.0.0.1:${port}/`]),
+    );
     const faults = /^ *(?:Non-2xx|Socket errors).*$/m.exec(output);
     if (faults) throw new Error(`${name}: ${faults[0].trim()}`);
     const seen = readWrk(output);
     if (seen.requests === 0) throw new Error(`${name}: no response in ${seconds} s`);
-    return { ...seen, cpuSeconds: used };
+    return { ...seen, cpuSeconds };
   };
   return { name, target, round };
 }

@@ -16,7 +16,7 @@ export const FRAME = {
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 /** Of settings and of a ping. */
-export const ACK = 1;
+const ACK = 1;
 /** What a client begins with (RFC 9113, 3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
@@ -71,11 +71,23 @@ export function resetFrame(stream: number): Buffer {
   return frame(FRAME.reset, { stream, payload: Buffer.from([0, 0, 0, 8]) });
 }
 
+/** Returns 32-bit numbers as bytes. */
+export function words(...numbers: number[]): Buffer {
+  const bytes = Buffer.alloc(4 * numbers.length);
+  numbers.forEach((number, index) => bytes.writeUInt32BE(number, 4 * index));
+  return bytes;
+}
+
 /** A frame that gives more of the window; stream 0: of the connection's. */
 export function windowFrame(bytes: number, stream = 0): Buffer {
-  const payload = Buffer.alloc(4);
-  payload.writeUInt32BE(bytes);
-  return frame(FRAME.windowUpdate, { stream, payload });
+  return frame(FRAME.windowUpdate, { stream, payload: words(bytes) });
+}
+
+/** The acknowledgement of settings or a ping; `undefined` for other frames. */
+export function acknowledgement({ type, flags, payload }: ReceivedFrame): Buffer | undefined {
+  if ((flags & ACK) !== 0) return undefined;
+  if (type === FRAME.settings) return frame(type, { flags: ACK });
+  return type === FRAME.ping ? frame(type, { flags: ACK, payload }) : undefined;
 }
 
 export interface ReceivedFrame {
@@ -89,18 +101,26 @@ const FRAME_HEAD_BYTES = 9;
 
 /** Makes frames of the bytes of a connection. */
 export class FrameReader {
+  /** Bytes that are not part of a frame: the preface, which a server receives. */
+  #skippedBytes: number;
   #rest: Buffer = Buffer.alloc(0);
+
+  constructor({ skippedBytes = 0 } = {}) {
+    this.#skippedBytes = skippedBytes;
+  }
 
   /** The frames that are whole now. */
   read(bytes: Buffer): readonly ReceivedFrame[] {
-    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    const behind = bytes.subarray(this.#skippedBytes);
+    this.#skippedBytes -= bytes.length - behind.length;
+    const all = this.#rest.length === 0 ? behind : Buffer.concat([this.#rest, behind]);
     const frames: ReceivedFrame[] = [];
     let at = 0;
     while (at + FRAME_HEAD_BYTES <= all.length) {
       const end = at + FRAME_HEAD_BYTES + all.readUIntBE(at, 3);
       if (end > all.length) break;
       const [type = 0, flags = 0] = all.subarray(at + 3, at + 5);
-      const stream = all.readUInt32BE(at + 5);
+      const stream = all.readUInt32BE(at + 5) & 0x7fffffff;
       frames.push({ type, flags, stream, payload: all.subarray(at + FRAME_HEAD_BYTES, end) });
       at = end;
     }

@@ -10,7 +10,17 @@ import {
   type Settings,
 } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from './http2-frames.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  fieldBlock,
+  frame,
+  FrameReader,
+  PREFACE,
+  type ReceivedFrame,
+  words,
+} from './http2-frames.ts';
 import type { Owner } from './owner.ts';
 
 /** A real HTTP/2 server, by Node's own implementation. */
@@ -69,39 +79,22 @@ export async function startHttp2(
   };
 }
 
-/** Returns 32-bit numbers as bytes. */
-export function words(...numbers: number[]): Buffer {
-  const bytes = Buffer.alloc(4 * numbers.length);
-  numbers.forEach((number, index) => bytes.writeUInt32BE(number, 4 * index));
-  return bytes;
-}
-
-/** One frame that a raw peer has received. */
-export interface Frame {
-  readonly type: number;
-  readonly flags: number;
-  readonly id: number;
-  readonly payload: Buffer;
-}
-
 /** An HTTP/2 server that sends the frames of a test, whatever the protocol says. */
 export interface RawPeer {
   readonly port: number;
   /** All frames so far. */
-  readonly frames: Frame[];
+  readonly frames: ReceivedFrame[];
   connections(): number;
   open(): number;
 }
 
-const PREFACE_BYTES = 24;
-
 /** Listens until its owner ends. `react` is called for each frame with its connection, of which 0 is the first. */
 export async function startRawHttp2(
   t: Owner,
-  react: (socket: Socket, received: Frame, connection: number) => void,
+  react: (socket: Socket, received: ReceivedFrame, connection: number) => void,
   greeting: Uint8Array = frame(FRAME.settings),
 ): Promise<RawPeer> {
-  const frames: Frame[] = [];
+  const frames: ReceivedFrame[] = [];
   const sockets = new Set<Socket>();
   let count = 0;
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
@@ -110,14 +103,9 @@ export async function startRawHttp2(
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     socket.on('end', () => socket.end());
     socket.write(greeting);
-    let bytes = Buffer.alloc(0);
-    let skipped = 0;
-    socket.on('data', (piece: Buffer) => {
-      bytes = Buffer.concat([bytes, piece]);
-      if (skipped === 0 && bytes.length < PREFACE_BYTES) return;
-      if (skipped === 0) bytes = bytes.subarray((skipped = PREFACE_BYTES));
-      for (let one = takeFrame(bytes); one; one = takeFrame(bytes)) {
-        bytes = bytes.subarray(9 + one.payload.length);
+    const reader = new FrameReader({ skippedBytes: PREFACE.length });
+    socket.on('data', (bytes: Buffer) => {
+      for (const one of reader.read(bytes)) {
         frames.push(one);
         react(socket, one, nth);
       }
@@ -132,29 +120,18 @@ export async function startRawHttp2(
   return { port, frames, connections: () => count, open: () => sockets.size };
 }
 
-function takeFrame(bytes: Buffer): Frame | undefined {
-  if (bytes.length < 9 || bytes.length < 9 + bytes.readUIntBE(0, 3)) return undefined;
-  const payload = bytes.subarray(9, 9 + bytes.readUIntBE(0, 3));
-  return {
-    type: bytes[3] as number,
-    flags: bytes[4] as number,
-    id: bytes.readUInt32BE(5) & 0x7fffffff,
-    payload,
-  };
-}
-
 /** A field block of one field. */
 export const field = (name: string, value: string): Buffer => fieldBlock([[name, value]]);
 /** A `:status` of 200. */
 export const OK_STATUS = field(':status', '200');
 
 /** Reacts to a frame; `connection` 0 is the first one. */
-export type React = (socket: Socket, received: Frame, connection: number) => void;
+export type React = (socket: Socket, received: ReceivedFrame, connection: number) => void;
 
 /** Reacts to the heads of requests. */
 export const toRequests =
   (...bytes: ((id: number) => Uint8Array)[]): React =>
-  (socket, { type, id }) => {
+  (socket, { type, stream: id }) => {
     if (type !== FRAME.headers) return;
     for (const make of bytes) socket.write(make(id));
   };

@@ -4,7 +4,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import {
-  ACK,
+  acknowledgement,
   END_HEADERS,
   END_STREAM,
   fieldBlock,
@@ -16,7 +16,6 @@ import {
   windowFrame,
 } from '../../harness/http2-frames.ts';
 
-const PREFACE_BYTES = PREFACE.length;
 /** Of the connection that clients may use, beyond the 64 KB that it has. */
 const WINDOW_BYTES = 16_777_216;
 
@@ -34,28 +33,21 @@ const responseTo = (stream: number): readonly Buffer[] => [
 ];
 
 class Session {
-  readonly #frames = new FrameReader();
-  #prefaceBytes = PREFACE_BYTES;
+  readonly #frames = new FrameReader({ skippedBytes: PREFACE.length });
   /** Bytes of bodies since the window was given back. */
   #takenBytes = 0;
 
   /** The frames that respond to these bytes. */
   read(bytes: Buffer): Buffer {
-    const begins = this.#prefaceBytes === PREFACE_BYTES;
-    const behind = bytes.subarray(this.#prefaceBytes);
-    this.#prefaceBytes -= bytes.length - behind.length;
-    const own = begins ? [frame(FRAME.settings), windowFrame(WINDOW_BYTES)] : [];
-    return Buffer.concat([
-      ...own,
-      ...this.#frames.read(behind).flatMap((received) => this.#respond(received)),
-    ]);
+    return Buffer.concat(this.#frames.read(bytes).flatMap((received) => this.#respond(received)));
   }
 
-  #respond({ type, flags, stream, payload }: ReceivedFrame): readonly Buffer[] {
-    const isAck = (flags & ACK) !== 0;
-    if (type === FRAME.settings) return isAck ? [] : [frame(FRAME.settings, { flags: ACK })];
-    if (type === FRAME.ping && !isAck) return [frame(FRAME.ping, { flags: ACK, payload })];
-    if (type !== FRAME.headers && type !== FRAME.data) return [];
+  #respond(received: ReceivedFrame): readonly Buffer[] {
+    const { type, flags, stream, payload } = received;
+    if (type !== FRAME.headers && type !== FRAME.data) {
+      const acknowledged = acknowledgement(received);
+      return acknowledged ? [acknowledged] : [];
+    }
     const response = (flags & END_STREAM) === 0 ? [] : responseTo(stream);
     if (type === FRAME.data) this.#takenBytes += payload.length;
     if (this.#takenBytes < WINDOW_BYTES / 2) return response;
@@ -67,6 +59,7 @@ class Session {
 
 const server = createServer({ noDelay: true }, (socket: Socket) => {
   const session = new Session();
+  socket.write(Buffer.concat([frame(FRAME.settings), windowFrame(WINDOW_BYTES)]));
   socket.on('data', (bytes: Buffer) => {
     const responses = session.read(bytes);
     if (responses.length > 0) socket.write(responses);

@@ -93,12 +93,17 @@ export async function startBareEcho(bench: Bench): Promise<Server> {
   return startServer(bench, { command: [process.execPath, '-e', source], dir: bench.dir, port });
 }
 
-/** Starts the `server` of a script on a free port, and waits until it says that it listens: it may not speak HTTP/1. */
-async function startBare(bench: Bench, source: string): Promise<Server> {
-  const port = await freePort();
+/** Starts the `server` of a script. */
+function startBare(bench: Bench, source: string): Promise<Server> {
   const script = `${source}
-    server.listen(${port}, '127.0.0.1', () => console.log('ready'));`;
-  const server = launch(process.execPath, ['-e', script], { cwd: bench.dir });
+    server.listen(Number(process.argv[1]), '127.0.0.1', () => console.log('ready'));`;
+  return startSilent(bench, ['-e', script]);
+}
+
+/** Starts a program, with a free port as its last argument, and waits until it says `ready`: it may speak no HTTP/1. */
+async function startSilent(bench: Bench, args: readonly string[]): Promise<Server> {
+  const port = await freePort();
+  const server = launch(process.execPath, [...args, String(port)], { cwd: bench.dir });
   bench.onTestFinished(async () => void (await server.stop()));
   await server.waitForOutput(/ready/);
   return { port, pid: server.pid };
@@ -125,14 +130,9 @@ export async function startWebdis(bench: Bench, redisPort: number): Promise<Serv
   return startServer(bench, { command: [program, join(dir, 'webdis.json')], dir, port });
 }
 
-/** A program that speaks no HTTP/1, and says when it is ready. */
-export async function startHello(bench: Bench, kind: 'fastcgi' | 'grpc'): Promise<Server> {
-  const port = await freePort();
-  const program = resolve(`dist/test/bench/peers/${kind}-hello.js`);
-  const server = launch(process.execPath, [program, String(port)], { cwd: bench.dir });
-  bench.onTestFinished(async () => void (await server.stop()));
-  await server.waitForOutput(/ready/);
-  return { port, pid: server.pid };
+/** The program of `fastcgi-hello.ts` or `grpc-hello.ts`. */
+export function startHello(bench: Bench, kind: 'fastcgi' | 'grpc'): Promise<Server> {
+  return startSilent(bench, [resolve(`dist/test/bench/peers/${kind}-hello.js`)]);
 }
 
 /** The service of `fastify-pg.ts`, in one process. */

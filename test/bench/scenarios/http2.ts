@@ -9,6 +9,7 @@ import type { Bench } from '../bench.ts';
 import { streamLoad } from '../streams.ts';
 import type { HttpRequest } from '../target.ts';
 import { proxyTo, smallUpstream } from './proxy.ts';
+import { RETURN } from './return.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
@@ -29,7 +30,7 @@ export function overHttp2(
 export const http2Return: Scenario = {
   name: 'http2',
   async open(bench) {
-    const load = overHttp2(bench, { location: 'location / { return 200 ok; }', request: { path: '/' } });
+    const load = overHttp2(bench, { location: RETURN, request: { path: '/' } });
     return {
       subject: await load('gw http2', (content) => startGw(bench, content)),
       peers: [

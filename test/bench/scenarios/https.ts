@@ -12,14 +12,13 @@ import type { Scenario } from '../scenario.ts';
 import { type Content, partsOf, type Server, startGw } from '../servers.ts';
 import { httpLoad, type HttpRequest } from '../target.ts';
 import { proxyTo, smallUpstream } from './proxy.ts';
+import { RETURN } from './return.ts';
 
 const BYTES = 4_096;
 const FILE = 'file.bin';
 
 type Engine = 'uws' | 'node';
 const ENGINES: Readonly<Record<Engine, string>> = { uws: 'uWebSockets.js', node: 'node engine' };
-
-const RETURN = 'location / { return 200 ok; }';
 
 /** What is asked for over TLS 1.3 with a certificate of an elliptic curve, on connections that are kept. */
 interface SecureScenario {
@@ -31,14 +30,16 @@ interface SecureScenario {
   readonly goals: Readonly<Record<Engine, Goals>>;
 }
 
+const returned: SecureScenario = {
+  name: 'https',
+  what: 'HTTPS, return 200',
+  request: { path: '/' },
+  content: () => RETURN,
+  goals: { uws: { goal: 0.9, aim: 1 }, node: { goal: 0.6, aim: 0.7 } },
+};
+
 const secure: readonly SecureScenario[] = [
-  {
-    name: 'https',
-    what: 'HTTPS, return 200',
-    request: { path: '/' },
-    content: () => RETURN,
-    goals: { uws: { goal: 0.9, aim: 1 }, node: { goal: 0.6, aim: 0.7 } },
-  },
+  returned,
   {
     name: 'https-file',
     what: 'HTTPS, file of 4 KB',
@@ -63,7 +64,7 @@ export const httpsScenarios: readonly Scenario[] = secure.flatMap((scenario) =>
   (Object.keys(scenario.goals) as Engine[]).map((engine) => secureScenario(scenario, engine)),
 );
 
-export const httpsReturn = secureScenario(secure[0] as SecureScenario, 'node');
+export const httpsReturn = secureScenario(returned, 'node');
 
 function secureScenario({ name, what, request, content, goals }: SecureScenario, engine: Engine): Scenario {
   const own = engine === 'uws' ? `${name}-uws` : name;

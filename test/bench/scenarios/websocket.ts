@@ -2,7 +2,7 @@ import type { Contender } from '../compare.ts';
 import { generate } from '../generator/generate.ts';
 import { startNginx } from '../nginx.ts';
 import { startBareEcho } from '../peers/index.ts';
-import { cpuSeconds } from '../process-tree.ts';
+import { withCpuSeconds } from '../process-tree.ts';
 import type { Scenario } from '../scenario.ts';
 import { type Server, startGw } from '../servers.ts';
 import type { Target } from '../target.ts';
@@ -19,9 +19,10 @@ function messageLoad(name: string, { port, pid }: Server): Contender {
     servers: [pid],
   };
   const round = async (seconds: number) => {
-    const before = cpuSeconds(target.servers);
-    const { done } = await generate(target, { seconds, warmUpSeconds: 0 });
-    return { requests: done, seconds, cpuSeconds: cpuSeconds(target.servers) - before };
+    const { given, cpuSeconds } = await withCpuSeconds(target.servers, () =>
+      generate(target, { seconds, warmUpSeconds: 0 }),
+    );
+    return { requests: given.done, seconds, cpuSeconds };
   };
   return { name, target, round };
 }

@@ -4,8 +4,8 @@ import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { GrpcClient, startGrpc } from '../../harness/grpc.ts';
 import { callHttp2 } from '../../harness/http2-client.ts';
-import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame } from '../../harness/http2-frames.ts';
-import { startHttp2, startRawHttp2, words } from '../../harness/http2-upstream.ts';
+import { END_HEADERS, END_STREAM, FRAME, fieldBlock, frame, words } from '../../harness/http2-frames.ts';
+import { startHttp2, startRawHttp2 } from '../../harness/http2-upstream.ts';
 import { exchangeRaw } from '../../harness/raw.ts';
 
 const load = oneGateway();
@@ -66,7 +66,7 @@ test('HTTP/1.1 clients get trailers behind the last chunk, from the node engine'
 });
 
 test('a call that a server has not processed is sent to the next one, with its first message', async (t) => {
-  const refusing = await startRawHttp2(t, (socket, { type, id }) => {
+  const refusing = await startRawHttp2(t, (socket, { type, stream: id }) => {
     if (type === FRAME.headers) socket.write(frame(FRAME.reset, { stream: id, payload: words(7) }));
   });
   const server = await startGrpc(t);
@@ -128,7 +128,7 @@ const breaks = [
 
 for (const { it, frames } of breaks) {
   test(`a call whose response ${it} fails`, async (t) => {
-    const peer = await startRawHttp2(t, (socket, { type, id }) => {
+    const peer = await startRawHttp2(t, (socket, { type, stream: id }) => {
       if (type !== FRAME.headers) return;
       const head = fieldBlock([
         [':status', '200'],

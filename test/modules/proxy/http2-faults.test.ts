@@ -2,9 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Gateway, oneGateway, type Owner, startGateway } from '../../harness/gateway.ts';
-import { END_HEADERS, END_STREAM, FRAME, frame } from '../../harness/http2-frames.ts';
 import {
-  type Frame,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  type ReceivedFrame,
+  windowFrame,
+  words,
+} from '../../harness/http2-frames.ts';
+import {
   field,
   goaway,
   head,
@@ -17,7 +24,6 @@ import {
   startRawHttp2,
   toRequests,
   trailersOf,
-  words,
 } from '../../harness/http2-upstream.ts';
 import { connectRaw, exchangeRaw } from '../../harness/raw.ts';
 
@@ -151,7 +157,7 @@ function interim(id: number): Buffer {
   return frame(FRAME.headers, { flags: END_HEADERS, stream: id, payload: field(':status', '103') });
 }
 
-function floodHead(socket: Socket, { type, id }: Frame): void {
+function floodHead(socket: Socket, { type, stream: id }: ReceivedFrame): void {
   if (type !== FRAME.headers) return;
   const block = Buffer.concat(Array.from({ length: 100 }, () => field('x-a', 'v'.repeat(100))));
   socket.write(frame(FRAME.headers, { stream: id, payload: OK_STATUS }));
@@ -198,7 +204,7 @@ const cuts: readonly { it: string; react: React; says: RegExp }[] = [
   },
   {
     it: 'ends with its connection',
-    react: (socket, { type, id }) => {
+    react: (socket, { type, stream: id }) => {
       if (type === FRAME.headers) socket.end(Buffer.concat([head()(id), part('hello')(id)]));
     },
     says: /upstream prematurely closed connection while reading upstream/,
@@ -260,7 +266,7 @@ for (const { it, code, rules, asked } of repeats) {
     test(`a request that a peer ${it} on a kept connection is sent to it ${asked} times at most (${protocol}_pass)`, async (t) => {
       const served = head()(1);
       served[4] = END_HEADERS + END_STREAM;
-      const peer = await startRawHttp2(t, (socket, { type, id }) => {
+      const peer = await startRawHttp2(t, (socket, { type, stream: id }) => {
         if (type === FRAME.headers) socket.write(id === 1 ? served : reset(code)(id));
       });
       const at = `${protocol === 'proxy' ? 'proxy_http_version 2; proxy_pass http' : 'grpc_pass grpc'}://127.0.0.1:${peer.port};`;
@@ -275,7 +281,7 @@ for (const { it, code, rules, asked } of repeats) {
 
 for (const end of ['end', 'resetAndDestroy'] as const) {
   test(`a request that meets the end of a kept connection gets another one (${end})`, async (t) => {
-    const peer = await startRawHttp2(t, (socket, { type, id }) => {
+    const peer = await startRawHttp2(t, (socket, { type, stream: id }) => {
       if (type !== FRAME.headers) return;
       if (id > 1) socket[end]();
       else socket.write(Buffer.concat([head()(id), part('ok', END_STREAM)(id)]));
@@ -302,7 +308,7 @@ for (const buffering of ['on', 'off']) {
 
 test('a GOAWAY lets the streams below it end, and further requests take another connection', async (t) => {
   const held: (() => void)[] = [];
-  const peer: RawPeer = await startRawHttp2(t, (socket, { type, id }, connection) => {
+  const peer: RawPeer = await startRawHttp2(t, (socket, { type, stream: id }, connection) => {
     if (type !== FRAME.headers) return;
     const respond = (): void =>
       void socket.write(Buffer.concat([head()(id), part(`from ${connection}`, END_STREAM)(id)]));
@@ -394,11 +400,11 @@ function connectionsTo(port: number): number {
 test.runIf(existsSync('/proc/net/tcp'))(
   'the connection of a peer that does not read is closed',
   async (t) => {
-    const window = words(0x7f000000);
-    const { port } = await startRawHttp2(t, (socket, { type, id }) => {
+    const window = 0x7f000000;
+    const { port } = await startRawHttp2(t, (socket, { type, stream: id }) => {
       if (type !== FRAME.headers) return;
-      socket.write(frame(FRAME.windowUpdate, { payload: window }));
-      socket.write(frame(FRAME.windowUpdate, { stream: id, payload: window }), () => socket.pause());
+      socket.write(windowFrame(window));
+      socket.write(windowFrame(window, id), () => socket.pause());
     });
     const gw = await passing(t, [port], 'client_max_body_size 50m; proxy_send_timeout 300ms;');
     await gw.expect('POST /', { status: 504 }, { body: 'x'.repeat(30_000_000) });
@@ -435,7 +441,7 @@ test('a client that leaves cancels its stream, and the others go on', async (t) 
     await connection.until(/hello/);
   }
   connections[0]?.destroy();
-  const resets = (): readonly Frame[] => peer.frames.filter(({ type }) => type === FRAME.reset);
+  const resets = (): readonly ReceivedFrame[] => peer.frames.filter(({ type }) => type === FRAME.reset);
   await expect.poll(() => resets().length).toBe(1);
   expect(resets()[0]?.payload.readUInt32BE(0)).toBe(8);
   expect(peer.connections()).toBe(1);
@@ -448,8 +454,8 @@ test('an upload that its client gives up is reset, and never ended', async (t) =
   const gw = await passing(t, [peer.port], 'proxy_request_buffering off;');
   const client = await connectRaw(gw.port);
   client.write('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\nhalf');
-  const sent = (type: number): readonly Frame[] =>
-    peer.frames.filter((one) => one.type === type && one.id > 0);
+  const sent = (type: number): readonly ReceivedFrame[] =>
+    peer.frames.filter((one) => one.type === type && one.stream > 0);
   await expect.poll(() => sent(FRAME.data).length).toBe(1);
   client.destroy();
   await expect.poll(() => sent(FRAME.reset).length).toBe(1);
@@ -460,7 +466,7 @@ test('an upload that its client gives up is reset, and never ended', async (t) =
 const roomAfterTheResponse = [
   {
     it: 'gives room',
-    room: (id: number) => frame(FRAME.windowUpdate, { stream: id, payload: words(1 << 20) }),
+    room: (id: number) => windowFrame(1 << 20, id),
   },
   { it: 'gives none', room: () => Buffer.alloc(0) },
 ];
@@ -469,7 +475,7 @@ for (const { it, room } of roomAfterTheResponse) {
   test(`a peer that responds before it has read the body, and then ${it}, gets a reset and the next request`, async (t) => {
     const whole = (id: number): Buffer =>
       frame(FRAME.headers, { flags: END_HEADERS + END_STREAM, stream: id, payload: OK_STATUS });
-    const peer = await startRawHttp2(t, (socket, { type, id }) => {
+    const peer = await startRawHttp2(t, (socket, { type, stream: id }) => {
       if (type === FRAME.headers) socket.write(Buffer.concat([whole(id), room(id)]));
     });
     const gw = await passing(t, [peer.port], 'client_body_buffer_size 256k;');

@@ -185,7 +185,7 @@ test('an upstream that does not read holds its client back', async (t) => {
 test('a request goes out before the peer has sent its settings', async (t) => {
   const { port, frames } = await startRawHttp2(
     t,
-    (socket, { type, id }) => {
+    (socket, { type, stream: id }) => {
       if (type !== FRAME.headers) return;
       // Another request waits: only settings tell how many the peer accepts.
       expect(frames.filter((one) => one.type === FRAME.headers)).toHaveLength(id === 1 ? 1 : 2);
@@ -203,7 +203,7 @@ test('requests for which settings come too late are a 504, and the first one goe
   const held: (() => void)[] = [];
   const peer = await startRawHttp2(
     t,
-    (socket, { type, id }) => {
+    (socket, { type, stream: id }) => {
       if (type !== FRAME.headers) return;
       held.push(() =>
         socket.write(Buffer.concat([frame(FRAME.settings), head()(id), part('late', END_STREAM)(id)])),

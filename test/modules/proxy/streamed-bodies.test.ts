@@ -94,7 +94,7 @@ async function startFrames(t: Owner): Promise<Peer> {
   const { port, frames } = await startRawHttp2(t, () => undefined);
   const shown = (): string[] =>
     frames
-      .filter(({ type, id }) => id > 0 && SHOWN.has(type))
+      .filter(({ type, stream }) => stream > 0 && SHOWN.has(type))
       .map(({ type, flags, payload }) => SHOWN.get(type) ?? `${flags} ${String(payload)}`);
   return { port, packets: shown };
 }

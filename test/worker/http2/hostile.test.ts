@@ -13,8 +13,9 @@ import {
   openFrames,
   type RawHttp2,
   resetFrame,
+  windowFrame,
+  words,
 } from '../../harness/http2-frames.ts';
-import { words } from '../../harness/http2-upstream.ts';
 import { freePort } from '../../harness/ports.ts';
 import { startPeer } from '../../harness/peer.ts';
 
@@ -65,7 +66,7 @@ const FLOODS: readonly { it: string; frames: (time: number) => Uint8Array; most:
   },
   {
     it: 'sends window updates without end',
-    frames: () => many(frame(FRAME.windowUpdate, { payload: Buffer.from([0, 0, 0, 1]) })),
+    frames: () => many(windowFrame(1)),
     most: 100_000,
     log: /http2 flood detected|window/i,
   },
@@ -202,7 +203,7 @@ for (const [it, more] of [
       { files: { 'html/huge': 'x'.repeat(20_000_000) } },
     );
     const client = await openFrames(gw.port, [INITIAL_WINDOW, 2 ** 31 - 1]);
-    client.send(frame(FRAME.windowUpdate, { payload: Buffer.from([0x7f, 0, 0, 0]) }), getFrame(1, '/huge'));
+    client.send(windowFrame(0x7f000000), getFrame(1, '/huge'));
     await expect.poll(() => client.frames.length).toBeGreaterThan(2);
     client.stall();
     if (more.length > 0) client.end();
@@ -264,8 +265,8 @@ const ERRORS: readonly { it: string; sent: Buffer; code: number }[] = [
     }),
     code: 1,
   },
-  { it: 'a window update of nothing', sent: frame(FRAME.windowUpdate, { payload: words(0) }), code: 1 },
-  { it: 'too large a window', sent: frame(FRAME.windowUpdate, { payload: words(2 ** 31 - 1) }), code: 3 },
+  { it: 'a window update of nothing', sent: windowFrame(0), code: 1 },
+  { it: 'too large a window', sent: windowFrame(2 ** 31 - 1), code: 3 },
 ];
 
 test('a client that breaks the protocol is told how', async (t) => {

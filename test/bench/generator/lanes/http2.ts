@@ -1,6 +1,6 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import {
-  ACK,
+  acknowledgement,
   END_HEADERS,
   END_STREAM,
   fieldBlock,
@@ -12,7 +12,7 @@ import {
   windowFrame,
 } from '../../../harness/http2-frames.ts';
 import type { HttpRequest } from '../../target.ts';
-import type { Lane, LaneEvents, OpenLanes } from './lane.ts';
+import { type Lane, type LaneEvents, type OpenLanes, openSocket } from './lane.ts';
 
 /** As many as `h2load` gets in the rows of the throughput. */
 const STREAMS_OF_CONNECTION = 8;
@@ -27,13 +27,11 @@ const isTableSize = (byte: number): boolean => byte >> 5 === 1;
 export const openStreamLanes: OpenLanes = ({ port, requests, lanes }, events) => {
   const blocks = requests.map(blocksOf);
   for (let first = 0; first < lanes; first += STREAMS_OF_CONNECTION) {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => {
+    const socket = openSocket(port, events, () => {
       const session = new Session(socket, blocks, events);
       const count = Math.min(STREAMS_OF_CONNECTION, lanes - first);
       for (let lane = 0; lane < count; lane++) events.opened(session);
     });
-    socket.on('error', (error) => events.failed(error.message));
-    socket.on('close', () => events.failed('the server closed a connection'));
   }
 };
 
@@ -85,12 +83,11 @@ class Session implements Lane {
     this.#socket.write(Buffer.concat(frames));
   }
 
-  #take({ type, flags, stream, payload }: ReceivedFrame): void {
+  #take(received: ReceivedFrame): void {
+    const { type, flags, stream, payload } = received;
     if (type === FRAME.reset || type === FRAME.goaway) this.#fail(`a frame of type ${type}`);
-    if (type === FRAME.settings && (flags & ACK) === 0)
-      this.#socket.write(frame(FRAME.settings, { flags: ACK }));
-    if (type === FRAME.ping && (flags & ACK) === 0)
-      this.#socket.write(frame(FRAME.ping, { flags: ACK, payload }));
+    const acknowledged = acknowledgement(received);
+    if (acknowledged) this.#socket.write(acknowledged);
     if (type === FRAME.data) this.#use(payload.length);
     const request = this.#underWay.get(stream);
     if (request === undefined || (type !== FRAME.headers && type !== FRAME.data)) return;

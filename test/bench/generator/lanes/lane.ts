@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import type { Load } from '../protocol.ts';
 
 /** Sends one request at a time. */
@@ -14,3 +15,15 @@ export interface LaneEvents {
 }
 
 export type OpenLanes = (load: Pick<Load, 'port' | 'requests' | 'lanes'>, events: LaneEvents) => void;
+
+/** Opens a connection that is kept until the generator ends. */
+export function openSocket(
+  port: number,
+  { failed }: Pick<LaneEvents, 'failed'>,
+  opened?: () => void,
+): Socket {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true }, opened);
+  socket.on('error', (error) => failed(error.message));
+  socket.on('close', () => failed('the server closed a connection'));
+  return socket;
+}

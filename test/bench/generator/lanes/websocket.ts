@@ -1,5 +1,5 @@
-import { connect, type Socket } from 'node:net';
-import type { LaneEvents, OpenLanes } from './lane.ts';
+import type { Socket } from 'node:net';
+import { type LaneEvents, type OpenLanes, openSocket } from './lane.ts';
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /** Of a server's frame with a payload of less than 126 bytes (RFC 6455, 5.2). */
@@ -22,9 +22,7 @@ export const openMessageLanes: OpenLanes = ({ port, requests, lanes }, { opened,
   }));
   const { path } = requests[0] as (typeof requests)[number];
   for (let lane = 0; lane < lanes; lane++) {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    socket.on('error', (error) => failed(error.message));
-    socket.on('close', () => failed('the server closed a connection'));
+    const socket = openSocket(port, { failed });
     upgrade(socket, { path, failed }, () => {
       let awaitedBytes = 0;
       let onMessage: (() => void) | undefined;
