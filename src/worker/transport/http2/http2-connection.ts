@@ -10,6 +10,7 @@ import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
 import { type OpenedConnection, SocketConnection } from '../node/socket-connection.ts';
+import { RESET_OPTIONS, ResetLimit } from './reset-limit.ts';
 import { type Reset, type StreamConnection, StreamWire } from './stream-wire.ts';
 import { observe, type StreamObserver } from './stream-events.ts';
 import { isFlood, Silence, WaitingBytes } from './traffic.ts';
@@ -139,8 +140,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 
   /** Counts a request that the client has reset. */
-  #wasReset(reset: keyof typeof RESET_WEIGHTS): void {
-    if (!this.#resets.admits(RESET_WEIGHTS[reset])) this.#refuse('client sent too many RST_STREAM frames');
+  #wasReset(reset: Exclude<Reset, 'no'>): void {
+    if (!this.#resets.admits(reset)) this.#refuse('client sent too many RST_STREAM frames');
   }
 
   /** Waits for the next request if no other is being served. */
@@ -270,12 +271,6 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 }
 
-/**
- * nghttp2 closes a connection with more than 33 resets a second, also of responses that have begun, as clients of gRPC
- * make them. `ResetLimit` is in its place. Node.js 20 does not have these options.
- */
-const NO_RESET_LIMIT = { streamResetBurst: 1e9, streamResetRate: 1e9 };
-
 function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
   const listBytes = 2 * head.bytes;
   return {
@@ -283,7 +278,7 @@ function sessionOptions(rules: Http2Rules, head: HeadLimits): ServerOptions {
     maxSendHeaderBlockLength: MOST_SENT_HEAD_BYTES,
     // Requests with more fields are reset; those with fewer get a response that names the fault.
     maxHeaderListPairs: 2 * head.maxHeaders + PSEUDO_FIELDS,
-    ...NO_RESET_LIMIT,
+    ...RESET_OPTIONS,
     settings: {
       enableConnectProtocol: true,
       initialWindowSize: rules.windowBytes,
@@ -304,32 +299,4 @@ function tellErrors(session: ServerHttp2Session): void {
 
 function payloadOf({ requestLength, x }: StreamWire): number {
   return requestLength + x.bodyBytesSent;
-}
-
-/** Clients of gRPC cancel calls that have begun as a matter of course. */
-const RESET_WEIGHTS = { unanswered: 1, begun: 0.5 };
-
-/**
- * Limits how often a client resets its requests. Each reset makes room for another request, while gw may still be busy with
- * the one before (CVE-2023-44487).
- */
-class ResetLimit {
-  readonly #most: number;
-  #left: number;
-  #lastMs = Date.now();
-
-  /** Allows twice the streams of a connection at once, and its number of streams in each further second. */
-  constructor(maxStreams: number) {
-    this.#most = 2 * maxStreams;
-    this.#left = this.#most;
-  }
-
-  /** Counts a reset with its weight. False: it exceeds the limit. */
-  admits(weight: number): boolean {
-    const nowMs = Date.now();
-    this.#left =
-      Math.min(this.#most, this.#left + ((nowMs - this.#lastMs) / 1000) * (this.#most / 2)) - weight;
-    this.#lastMs = nowMs;
-    return this.#left >= 0;
-  }
 }
