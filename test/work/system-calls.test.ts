@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, test } from 'vitest';
 import { Certificates } from '../harness/certificates.ts';
 import { ON_NODE_ENGINE } from '../harness/engine.ts';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
@@ -9,32 +9,21 @@ import { freePort } from '../harness/ports.ts';
 import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
 import { openClient, type Over, type Sent } from './client.ts';
-import { systemCallsDuring, whyNotTraced } from './strace.ts';
+import { type Calls, expectCalls, FORWARDED_ON_NODE, ON_NODE, skipUntraced, TIMES } from './counted.ts';
+import { whyNotTraced } from './strace.ts';
 
-const REQUESTS = 300;
 /** Until statements are prepared, code is compiled, and files are kept. */
 const WARM_UP = 60;
-/**
- * Calls beyond a whole number for each request: the heartbeat of a worker (four a second), timers of pools, and what the
- * master does meanwhile. On a slow machine there are more of them.
- */
-const ALLOWANCE = 0.15;
-
 const FIXTURE = `
   create table items (id int primary key, name text not null);
   insert into items select i, 'item ' || i from generate_series(1, 1000) i;
   create table orders (id bigint generated always as identity primary key, name text not null);
   grant select on items to anon; grant insert on orders to anon;`;
 
-type Calls = Readonly<Record<string, number>>;
-
-/** The most calls of one request on the node engine, which serves TLS and HTTP/2. */
-const ON_NODE: Calls = { receive: 1, send: 1 };
 /** The most calls of one request. uWebSockets.js is asked for the client's address, which it does not remember. */
 const CLIENT: Calls = ON_NODE_ENGINE ? ON_NODE : { ...ON_NODE, getpeername: 1 };
 /** Those of a request with one more write and read on a connection that is kept open. */
 const FORWARDED: Calls = { ...CLIENT, receive: 2, send: 2 };
-const FORWARDED_ON_NODE: Calls = { ...ON_NODE, receive: 2, send: 2 };
 
 interface Case extends Sent {
   readonly it: string;
@@ -119,14 +108,9 @@ beforeAll(async () => {
 
 for (const { it, calls, over = 'HTTP/1.1', ...sent } of cases) {
   test(`${it} takes no more system calls than it must`, async (t) => {
-    if (untraced !== undefined) return t.skip(untraced);
+    skipUntraced(t, untraced);
     const client = openClient(t, ports[over], over);
     await client.send(sent, WARM_UP);
-    const counts = await systemCallsDuring(gw.pid, () => client.send(sent, REQUESTS));
-    const perRequest = Object.fromEntries(
-      [...counts].map(([kind, count]) => [kind, Math.ceil(count / REQUESTS - ALLOWANCE)]),
-    );
-    const excess = Object.entries(perRequest).filter(([kind, count]) => count > (calls[kind] ?? 0));
-    expect(excess, `one of ${REQUESTS} requests: ${JSON.stringify([...counts])}`).toEqual([]);
+    await expectCalls(gw.pid, () => client.send(sent, TIMES), calls);
   });
 }
