@@ -136,7 +136,8 @@ class Cursor {
 
   number(size: 1 | 2): number {
     this.skip(size);
-    return this.#bytes.readUIntBE(this.#at - size, size);
+    const last = this.#bytes[this.#at - 1] as number;
+    return size === 1 ? last : ((this.#bytes[this.#at - 2] as number) << 8) | last;
   }
 
   vector(lengthSize: 1 | 2): Cursor {

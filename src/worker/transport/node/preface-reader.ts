@@ -9,7 +9,7 @@ import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
 import { beginsHttp2, Http2Connection } from '../http2/http2-connection.ts';
 import { NodeConnection } from './node-connection.ts';
 import type { NodePort } from './node-port.ts';
-import { isNameless, plainAddress, portFacts } from './socket-connection.ts';
+import { plainAddress, portFacts } from './socket-connection.ts';
 import { HelloTlsFacts, SocketTlsFacts } from './tls-facts.ts';
 
 /** The result of reading a PROXY protocol header: its content and length, `incomplete`, or that it is invalid. */
@@ -102,6 +102,10 @@ const NO_HELLO: ClientHello = {
   tickets: [],
 };
 
+/** Events after which no more bytes arrive. */
+const ENDINGS = ['end', 'error', 'close'] as const;
+const ignore = (): void => undefined;
+
 function alert(socket: Socket, record: Buffer): void {
   socket.end(record, () => socket.destroy());
 }
@@ -121,7 +125,7 @@ export class PrefaceReader implements Failing {
   readonly #receive = guarded(this, (bytes: Buffer) => {
     this.#open.heartbeat.beat();
     this.#open.idle.delete(this);
-    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    this.#bytes = this.#bytes.length === 0 ? bytes : Buffer.concat([this.#bytes, bytes]);
     this.#look();
   });
   readonly #leave = guarded(this, () => this.cut());
@@ -131,7 +135,7 @@ export class PrefaceReader implements Failing {
     this.#open = open;
     this.#timer = setTimeout(this.#leave, open.current.port.head.timeoutMs);
     socket.on('data', this.#receive);
-    for (const event of ['end', 'error', 'close']) socket.on(event, this.#leave);
+    for (const event of ENDINGS) socket.on(event, this.#leave);
     open.idle.add(this);
   }
 
@@ -202,9 +206,9 @@ export class PrefaceReader implements Failing {
     if (!pairs) return alert(socket, INTERNAL_ERROR);
     const { namesServer } = target;
     const done = (secure: TLSSocket, client: ClientCertificate | undefined): void => {
-      if (isNameless(secure, open)) return void secure.destroy();
       const opened = {
         socket: secure,
+        plain: socket,
         open,
         facts: { proxyProtocol, tls: new SocketTlsFacts(secure, hello, { namesServer, client }) },
       };
@@ -270,9 +274,9 @@ export class PrefaceReader implements Failing {
     const socket = this.#socket;
     clearTimeout(this.#timer);
     socket.off('data', this.#receive);
-    for (const event of ['end', 'error', 'close']) socket.off(event, this.#leave);
     // Without a listener, Node turns an error of the socket into an exception.
-    socket.on('error', () => undefined);
+    socket.on('error', ignore);
+    for (const event of ENDINGS) socket.off(event, this.#leave);
     socket.pause();
     if (this.#bytes.length > 0) socket.unshift(this.#bytes);
     return socket;

@@ -16,6 +16,8 @@ const MAX_UNSENT_BYTES = 65_536;
 /** The known parts of a connection when it begins. */
 export interface OpenedConnection {
   readonly socket: Socket;
+  /** The plain socket under a TLS socket: its addresses are known already, and Node would ask the system again. */
+  readonly plain?: Socket;
   readonly open: NodePort;
   readonly facts: Pick<ConnectionFacts, 'proxyProtocol' | 'tls'>;
 }
@@ -46,17 +48,17 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   });
   #waiting: (() => void)[] = [];
 
-  protected constructor({ socket, open, facts }: OpenedConnection) {
+  protected constructor({ socket, plain = socket, open, facts }: OpenedConnection) {
     this.socket = socket;
     this.open = open;
     this.serial = open.nextSerial();
     this.proxyProtocol = facts.proxyProtocol;
     this.tls = facts.tls;
-    this.peerAddress = plainAddress(socket.remoteAddress);
-    this.peerPort = socket.remotePort ?? 0;
+    this.peerAddress = plainAddress(plain.remoteAddress);
+    this.peerPort = plain.remotePort ?? 0;
     const { facts: shared } = open.current.port;
     const isPlain = shared.scheme === 'https' && !facts.tls;
-    this.port = portFacts(isPlain ? { ...shared, scheme: 'http' } : shared, socket);
+    this.port = portFacts(isPlain ? { ...shared, scheme: 'http' } : shared, plain);
   }
 
   abstract fail(error: unknown): void;
@@ -183,9 +185,11 @@ export function plainAddress(address: string | undefined): string {
 }
 
 /** Replaces a wildcard address by the local address of the connection. */
-export function portFacts(facts: PortFacts, { localAddress }: Socket): PortFacts {
-  const isWildcard = facts.address === '0.0.0.0' || facts.address === '::';
-  return isWildcard && localAddress !== undefined ? { ...facts, address: plainAddress(localAddress) } : facts;
+export function portFacts(facts: PortFacts, socket: Socket): PortFacts {
+  if (facts.address !== '0.0.0.0' && facts.address !== '::') return facts;
+  // Node asks the system for it.
+  const { localAddress } = socket;
+  return localAddress === undefined ? facts : { ...facts, address: plainAddress(localAddress) };
 }
 
 /** Returns pieces of few bytes as one; `undefined` if they are large, so that a copy would take longer than it saves. */

@@ -52,7 +52,7 @@ interface HandshakeRules {
 }
 
 /** The properties in which a `tls.Server` differs from others with the same plan. */
-interface ServerKind extends Pick<HandshakeRules, 'http2' | 'ticketKey' | 'timeoutMs'> {
+interface ServerKind {
   /** False: every handshake is a full one. */
   readonly resumes: boolean;
   /** The index of the pair whose status is stapled; `undefined` if none is. */
@@ -68,7 +68,8 @@ const HTTP_1: readonly string[] = ['http/1.1', 'http/1.0', 'http/0.9'];
  * connections whose first bytes have been read.
  */
 export class TlsServers {
-  readonly #byKind = new Map<string, WeakMap<TlsPlan, Server>>();
+  /** The servers of a plan by the number of their kind. */
+  readonly #byPlan = new WeakMap<TlsPlan, Map<number, Server>>();
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
   readonly #named = new NamedPairs();
@@ -83,11 +84,8 @@ export class TlsServers {
   }
 
   /** Begins a handshake on a paused plain socket. The bytes read so far must have been given back to the socket. */
-  begin(
-    plan: TlsPlan,
-    socket: object,
-    { handshake, ...rules }: HandshakeRules & { handshake: Handshake },
-  ): void {
+  begin(plan: TlsPlan, socket: object, rules: HandshakeRules & { readonly handshake: Handshake }): void {
+    const { handshake } = rules;
     this.#handshakes.set(socket, handshake);
     let own = plan;
     try {
@@ -102,27 +100,28 @@ export class TlsServers {
   #serverFor(plan: TlsPlan, rules: HandshakeRules): Server {
     const { tickets } = rules.hello;
     const stapled = plan.stapling ? shownPair(plan, rules.hello) : undefined;
-    const server = this.#serverOf(plan, { ...rules, stapled, resumes: true });
+    const server = this.#serverOf(plan, rules, { stapled, resumes: true });
     if (plan.verify === 'off' || tickets.length === 0) return server;
     const keys = server.getTicketKeys();
     const mayResume = tickets.every((ticket) => {
       const session = openTicket(ticket, keys);
       return !session || this.#clients.mayResume(session, plan);
     });
-    return mayResume ? server : this.#serverOf(plan, { ...rules, stapled, resumes: false });
+    return mayResume ? server : this.#serverOf(plan, rules, { stapled, resumes: false });
   }
 
-  #serverOf(plan: TlsPlan, kind: ServerKind): Server {
-    const id = `${kind.http2} ${kind.resumes} ${kind.stapled}`;
-    const servers = this.#byKind.get(id) ?? new WeakMap<TlsPlan, Server>();
-    this.#byKind.set(id, servers);
-    const known = servers.get(plan) ?? this.#open(plan, kind);
-    servers.set(plan, known);
-    this.#renewTicketKeys(known, plan, kind);
-    return known;
+  #serverOf(plan: TlsPlan, rules: HandshakeRules, kind: ServerKind): Server {
+    const servers = this.#byPlan.get(plan) ?? new Map<number, Server>();
+    if (servers.size === 0) this.#byPlan.set(plan, servers);
+    const id = 4 * ((kind.stapled ?? -1) + 1) + (rules.http2 ? 2 : 0) + (kind.resumes ? 1 : 0);
+    let server = servers.get(id);
+    if (!server) servers.set(id, (server = this.#open(plan, rules, kind)));
+    this.#renewTicketKeys(server, plan, rules.ticketKey);
+    return server;
   }
 
-  #open(plan: TlsPlan, { http2, resumes, stapled, timeoutMs, ticketKey }: ServerKind): Server {
+  #open(plan: TlsPlan, rules: HandshakeRules, { resumes, stapled }: ServerKind): Server {
+    const { http2, timeoutMs, ticketKey } = rules;
     const options = secureContextOptions(plan);
     const server = createServer({
       ...options,
@@ -189,7 +188,7 @@ export class TlsServers {
    * Rotates ticket keys: as in nginx with a shared cache, those without a file change after each `ssl_session_timeout`.
    * Older tickets are void then.
    */
-  #renewTicketKeys(server: Server, plan: TlsPlan, { ticketKey }: ServerKind): void {
+  #renewTicketKeys(server: Server, plan: TlsPlan, ticketKey: string): void {
     const { sessionCache, sessionTimeoutSeconds } = plan;
     const isShared = typeof sessionCache !== 'string' && sessionCache.name !== '';
     if (plan.ticketKey !== undefined || !isShared || sessionTimeoutSeconds === 0) return;
