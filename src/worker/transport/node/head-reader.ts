@@ -130,6 +130,8 @@ export class HeadReader implements LineReceiver {
   readonly #port: PortHandler;
   #connection = '';
   #expect = '';
+  /** True if no byte of the headers needs decoding. */
+  #isAscii = true;
 
   constructor(port: PortHandler) {
     this.#port = port;
@@ -179,12 +181,14 @@ export class HeadReader implements LineReceiver {
     // An absolute target names the server before any header does.
     if (line.authority !== '') this.#scan.name(line.authority);
     this.#connection = this.#expect = '';
-    const isMalformed = readHeaderLines(bytes.toString('latin1', from, end), 0, this) !== undefined;
+    const text = bytes.toString('latin1', from, end);
+    this.#isAscii = !EIGHT_BIT.test(text);
+    const isMalformed = readHeaderLines(text, 0, this) !== undefined;
     return this.#head(line, { bytes: end, isMalformed, mergesSlashes: rules.mergeSlashes });
   }
 
   field(name: string, value: string): true {
-    this.#visit(name.toLowerCase(), EIGHT_BIT.test(value) ? fromUtf8(value) : value);
+    this.#visit(name.toLowerCase(), this.#isAscii ? value : fromUtf8(value));
     return true;
   }
 

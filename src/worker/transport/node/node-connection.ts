@@ -92,8 +92,10 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.#advance();
   }
 
+  /** Most clients wait for a response before they send more: then there is nothing to process. */
   #advanceSoon(): void {
-    if (!this.#advancing) queueMicrotask(guarded(this, () => this.#advance()));
+    if (this.#advancing || !(this.#pending || this.#ended)) return;
+    queueMicrotask(guarded(this, () => this.#advance()));
   }
 
   fail(error: unknown): void {
@@ -204,7 +206,7 @@ export class NodeConnection extends SocketConnection implements ExchangeConnecti
     this.#step = 'head';
     this.isPipelined = this.#pending !== undefined;
     if (!this.#pending) this.open.idle.add(this);
-    this.socket.resume();
+    if (this.socket.isPaused()) this.socket.resume();
     if (this.#ended && !this.#pending) this.end();
     else this.arm(this.#idleMs, this.#cutNow);
   }

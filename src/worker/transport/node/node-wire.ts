@@ -23,12 +23,14 @@ const PIECE_BYTES = 65_536;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const KEPT_ALIVE = 'Connection: keep-alive\r\n';
 
+const always = (): boolean => true;
+
 /** One request on the node engine and its response. */
 export class NodeWire implements Wire, StreamOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
   readonly lingers = true;
-  readonly tunnels = (): boolean => true;
+  readonly tunnels = always;
   readonly #head: Head;
   readonly #connection: ExchangeConnection;
   readonly #nodePort: NodePort;

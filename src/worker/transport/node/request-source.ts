@@ -3,6 +3,8 @@ import type { BodySource } from '../request-body.ts';
 
 const NOTHING = Buffer.alloc(0);
 
+const drop = (): void => undefined;
+
 /** Pauses and resumes reading from the client. */
 interface Flow {
   pause(): void;
@@ -16,7 +18,7 @@ export class RequestSource implements BodySource {
   readonly #flow: Flow;
   readonly #chunks: ChunkReader | undefined;
   #left: number;
-  #handler: (chunk: Buffer, isLast: boolean) => void = () => undefined;
+  #handler: (chunk: Buffer, isLast: boolean) => void = drop;
 
   /** `lengthBytes` is -1 for a chunked body. */
   constructor(lengthBytes: number, flow: Flow) {

@@ -39,6 +39,8 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   readonly #timer = new SilenceTimer(guarded(this, () => this.#afterWait()));
   #afterWait: () => void = () => undefined;
   #silenceMs = 0;
+  /** The limit that begins if the client has not taken everything at the end of this turn; most clients do. */
+  #nextSilenceMs: number | undefined = undefined;
   /** What is written at the end of this turn. */
   #unwritten: (string | Uint8Array)[] = [];
   #unwrittenBytes = 0;
@@ -114,12 +116,15 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
     this.#unwritten = [];
     this.#unwrittenBytes = 0;
     if (socket.destroyed || socket.writableEnded) return;
-    const [first = ''] = pieces;
-    const whole = pieces.length === 1 ? first : joined(pieces);
-    if (whole === undefined) socket.cork();
-    for (const piece of whole === undefined ? pieces : [whole]) socket.write(piece, this.#sent);
-    if (whole === undefined) socket.uncork();
+    const whole = pieces.length === 1 ? pieces[0] : joined(pieces);
+    if (whole !== undefined) socket.write(whole, this.#sent);
+    else {
+      socket.cork();
+      for (const piece of pieces) socket.write(piece, this.#sent);
+      socket.uncork();
+    }
     if (!this.isSending) this.#wakeWaiting();
+    else if (this.#nextSilenceMs !== undefined) this.limitSilence(this.#nextSilenceMs);
   }
 
   flushed(timeoutMs: number): Promise<void> {
@@ -133,7 +138,8 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   protected whenSent(timeoutMs: number, then: () => void): void {
     if (!this.isSending || this.socket.destroyed) return then();
     // Before it reports a timeout, Node checks whether bytes were sent meanwhile.
-    this.limitSilence(timeoutMs);
+    if (this.#unwritten.length === 0) this.limitSilence(timeoutMs);
+    else this.#nextSilenceMs = timeoutMs;
     this.#waiting.push(then);
   }
 
@@ -151,6 +157,7 @@ export abstract class SocketConnection implements ConnectionFacts, Failing {
   protected limitSilence(ms: number): void {
     if (ms !== this.#silenceMs) this.socket.setTimeout(ms);
     this.#silenceMs = ms;
+    this.#nextSilenceMs = undefined;
   }
 
   /** Calls `then` after a wait; ends the previous wait. */
