@@ -24,6 +24,7 @@ import {
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
 import type { LocationPlan, VariablePlan } from '../plan/index.ts';
+import type { TokenReader } from '../tokens/index.ts';
 import type { Counters } from '../zone/index.ts';
 import { compileAcceptsGzip } from './accepts-gzip.ts';
 import type { Matcher, Matchers } from './captures.ts';
@@ -169,6 +170,8 @@ interface LocationOwn {
   readonly origins: Build['origins'];
   /** The variables that the location's configuration defines, by name. */
   readonly defined: Readonly<Record<string, VariableDefinition>>;
+  /** Compiles how the tokens of its requests are read; absent where it verifies none. */
+  readonly tokens: ((build: Build) => TokenReader) | undefined;
   /** The location's `if` blocks, by their index in it. */
   readonly blocks: ReadonlyMap<number, Handler>;
 }
@@ -185,6 +188,7 @@ export class LocationBuild implements Build {
   readonly #location: LocationFacts;
   #sharing: 'undecided' | 'own' | 'shared' = 'undecided';
   #needsPeer = false;
+  #token: TokenReader | undefined;
   /** By name; `undefined` while the variable is being compiled. */
   readonly #getters = new Map<string, Getter | undefined>();
   readonly #getter = (name: string): Getter => this.variable(name);
@@ -226,6 +230,10 @@ export class LocationBuild implements Build {
 
   get core(): CoreConfig {
     return this.#own.core;
+  }
+
+  get token(): TokenReader | undefined {
+    return (this.#token ??= this.#own.tokens?.(this));
   }
 
   get serverNames(): readonly ServerName[] {

@@ -20,6 +20,7 @@ import {
   type Router,
 } from '../http/index.ts';
 import { type LocationPlan, locationText } from '../plan/index.ts';
+import type { TokenReader } from '../tokens/index.ts';
 import { compileAccess } from './access.ts';
 import { type BuildContext, LocationBuild } from './location-build.ts';
 import {
@@ -99,11 +100,11 @@ export async function compileLocation(
     serverNames: context.serverNames,
     origins: context.origins,
     defined: Object.assign({}, ...used.map(({ defines }) => defines)) as UsedModule['defines'],
+    tokens: used.find(({ tokens }) => tokens)?.tokens,
     blocks: blocks.ifs,
   };
   const newBuild = () => new LocationBuild({ ...factsOf(plan), nameless }, own, context);
-  // Values may contain variables, which some modules define.
-  const defining = used.filter(({ defines }) => Object.keys(defines).length > 0).map(({ config }) => config);
+  const defining = used.filter(definesValues).map(({ config }) => config);
   const compiled = compileParts(plan, used, { context, newBuild, defining });
   const { watch } = context;
   const { rules, needsPeer } = rulesOf(plan, compiled, { context, newBuild, defining });
@@ -305,6 +306,12 @@ interface UsedModule {
   readonly resources: unknown;
   /** The variables that the config defines, by name. */
   readonly defines: Readonly<Record<string, VariableDefinition>>;
+  readonly tokens: ((build: Build) => TokenReader) | undefined;
+}
+
+/** True for a module that other modules' values depend on: by variables that it defines, or by the claims of tokens. */
+function definesValues({ defines, tokens }: UsedModule): boolean {
+  return tokens !== undefined || Object.keys(defines).length > 0;
 }
 
 const notFound: Handler = (x) => x.end(404);
@@ -315,7 +322,11 @@ async function provisionModules(plan: LocationPlan, context: LocationContext): P
     const config = plan.modules[module.name];
     if (!config) continue;
     const resources = await provision(module, config, context);
-    used.push({ module, config, resources, defines: module.defines?.(config, resources) ?? {} });
+    const defines = module.defines?.(config, resources) ?? {};
+    const tokens = module.verifiesTokens?.(config)
+      ? (build: Build) => module.tokens!(config, resources, build)
+      : undefined;
+    used.push({ module, config, resources, defines, tokens });
   }
   return used;
 }

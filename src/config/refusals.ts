@@ -43,7 +43,9 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'it belongs to the commercial nginx',
   ],
   [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
-  [/^((auth_)?oidc|jwt)(_|$)/, 'gw checks tokens in front of dbrest_pass only: use auth_request'],
+  [/^(auth_)?oidc(_|$)/, 'gw logs nobody in: use auth_request'],
+  [/^jwt(_|$)/, 'use auth_jwt'],
+  [/^auth_jwt_key_request$/, 'gw reads keys from files: use auth_jwt_key_file'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],
@@ -61,7 +63,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'this nginx module is not available in gw',
   ],
   [
-    /^(status_zone|api|queue|ntlm|session_log|auth_jwt|zone_sync|keyval|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
+    /^(status_zone|api|queue|ntlm|session_log|zone_sync|keyval|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
     'it belongs to the commercial nginx',
   ],
   [
@@ -94,7 +96,7 @@ const UPSTREAM_CHECK = {
 
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
-  /^((geoip|jwt|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
+  /^((geoip|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or a common third-party module; `undefined` for unknown names. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {

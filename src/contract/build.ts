@@ -2,6 +2,7 @@ import type { ComplexValue } from '../config/index.ts';
 import type { Exchange, Getter, Handler } from '../http/index.ts';
 import type { Health } from '../health/index.ts';
 import type { ErrorLog } from '../log/index.ts';
+import type { TokenReader } from '../tokens/index.ts';
 import type { Origin } from '../upstream/index.ts';
 import type { Counters } from '../zone/index.ts';
 import type { CoreConfig, RegexConfig, ServerName } from './core-config.ts';
@@ -27,6 +28,8 @@ export interface Build {
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  /** Reads the verified tokens of requests; absent where the location verifies none. */
+  readonly token: TokenReader | undefined;
   /** The active checks of upstreams. */
   readonly health: Health;
   value(value: ComplexValue): (x: Exchange) => string;

@@ -84,6 +84,7 @@ export {
   type VerifyClient,
 } from './ssl-config.ts';
 export {
+  ASKING_WHO,
   KEEP_OUT,
   UNKNOWN,
   type CheckedConfig,

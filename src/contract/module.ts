@@ -11,6 +11,7 @@ import type {
   HeaderFilter,
   LogStep,
 } from '../http/index.ts';
+import type { TokenReader } from '../tokens/index.ts';
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
@@ -105,6 +106,12 @@ export interface ConfigReport<C> {
 
 /** Details of a fault: a hint, and the rule of `gw check` that the configuration breaks. */
 export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
+
+/** What the other modules do on the level of a config. */
+interface BesideConfig {
+  /** One of them verifies the tokens of requests. */
+  readonly verifiesTokens: boolean;
+}
 
 /** The absolute paths of a certificate and its key. */
 export interface PairPaths {
@@ -211,7 +218,7 @@ interface UpstreamNeed<C> extends UpstreamAddress {
  *   `content` and `showsRequestCounts`. `gw -t` ends here: nothing has been opened.
  * - check: `gw check` imports `rules` and asks `sensitive` and `strangers`; with `--live`, `probe`.
  * - start and reload, in the master: `prepare`.
- * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`; `variables` and
+ * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`, `tokens`; `variables` and
  *   `families` where something names them, `assigns` where origins are compared.
  * - request: the closures that `compile` has returned run, and no member of the definition.
  * - close: nothing is called. After its last request a configuration closes what was given to `worker.own` and `master.share`.
@@ -233,7 +240,9 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   /** False if this location does not use the module: the members below are not called for it. Default: true. */
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
-  validate?(config: C, report: ConfigReport<C>): void;
+  validate?(config: C, report: ConfigReport<C>, beside: BesideConfig): void;
+  /** True if this location verifies the tokens of requests: `tokens` reads them. */
+  verifiesTokens?(config: C): boolean;
   /** True if this location shows request counts by location. They are counted only if such a location exists. */
   showsRequestCounts?(config: C): boolean;
   /** Returns the things in this location that must not be public; `gw check` reports them if they are. */
@@ -268,6 +277,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
    * the module for this location; such a variable is evaluated on each read.
    */
   defines?(config: C, resources: R): Readonly<Record<string, VariableDefinition>>;
+  /** Compiles how the tokens of requests are read where `verifiesTokens`; other modules read them as `Build.token`. */
+  tokens?(config: C, resources: R, build: Build): TokenReader;
   compile(config: C, resources: R, build: Build): LocationParts;
   /** Imports the module's rules for `gw check`. A serving process never calls it. */
   rules?(): Promise<{ readonly rules: readonly ModuleRule<C>[] }>;

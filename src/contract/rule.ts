@@ -103,6 +103,9 @@ export const UNKNOWN = '\0';
 export const KEEP_OUT =
   'add allow and deny, ask for a password, or listen on a loopback address or a Unix socket';
 
+/** The directives that ask clients who they are. Each is `off` or has a first word of its own. */
+export const ASKING_WHO = ['auth_jwt', 'auth_basic', 'auth_request'] as const;
+
 /** Something that must not be public. */
 export interface Sensitive<C> {
   /** Slug of the rule of `gw check` that is broken if it is public. */

@@ -22,6 +22,7 @@ export function namedFile(value: ComplexValue, directory: string): NamedFile | u
 export function compileNamedFile(
   { value, directory }: NamedFile,
   build: { value(value: ComplexValue): (x: Exchange) => string },
+  what = 'certificate',
 ): (x: Exchange) => string {
   const render = build.value(value);
   const [first] = value.parts;
@@ -29,8 +30,7 @@ export function compileNamedFile(
   const writtenLength = typeof first === 'string' ? first.lastIndexOf('/') + 1 : 0;
   return (x) => {
     const text = render(x);
-    if (UPWARDS.test(text.slice(writtenLength)))
-      throw new HttpFault(500, `unsafe certificate name "${text}"`);
+    if (UPWARDS.test(text.slice(writtenLength))) throw new HttpFault(500, `unsafe ${what} name "${text}"`);
     return text === '' ? '' : resolve(directory, text);
   };
 }

@@ -3,6 +3,7 @@ import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { addition } from './addition.ts';
 import { authBasic } from './auth_basic/index.ts';
+import { authJwt } from './auth_jwt/index.ts';
 import { authRequest } from './auth_request.ts';
 import { brotli } from './brotli.ts';
 import { cache } from './cache.ts';
@@ -78,6 +79,7 @@ export const MODULES: readonly AnyModule[] = [
   limitReq,
   limitConn,
   access,
+  authJwt,
   authBasic,
   authRequest,
   // After the access phase: refused requests consume no rate and are no trials.

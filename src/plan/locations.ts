@@ -62,11 +62,16 @@ export class LocationPlanner {
 
   /** Has the modules validate their configs of a block. A config that several blocks share is validated once. */
   validate(level: ResolvedConfigs): void {
+    const beside = {
+      verifiesTokens: this.#planning.modules.some(
+        ({ name, verifiesTokens }) => verifiesTokens?.((level.get(name) as ResolvedConfig).value) === true,
+      ),
+    };
     for (const module of this.#planning.modules) {
       const config = level.get(module.name) as ResolvedConfig;
       if (this.#validated.has(config.value) || module.enabled?.(config.value) === false) continue;
       this.#validated.add(config.value);
-      module.validate?.(config.value, new ConfigReporter(config, this.#planning.report));
+      module.validate?.(config.value, new ConfigReporter(config, this.#planning.report), beside);
       this.written.add(module.writes?.(config.value, this.#planning.prefix));
       for (const { zone, field, index = 0 } of module.zones?.(config.value) ?? []) {
         this.zones.add(zone, config.from.get(field)?.spans[index]);

@@ -1,13 +1,19 @@
+export { bearerToken } from './bearer.ts';
+export { claimText, memberAt } from './claim-text.ts';
 export { claimsFault, type ClaimRules } from './claims.ts';
 export {
+  ALGORITHMS,
   algorithmsOf,
+  joinKeys,
   type Key,
   type KeySet,
   type KeySource,
   LEAST_SECRET_BYTES,
   openKeys,
+  readKeySet,
   readKeySource,
   shortestSecretBytes,
 } from './keys.ts';
 export { isRefusal, type TokenRefusal } from './refusal.ts';
 export { TokenVerifier, type VerifiedToken } from './token-verifier.ts';
+export type { TokenReader } from './token-reader.ts';

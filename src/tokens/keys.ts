@@ -50,8 +50,10 @@ function readJwks(
   if (!isObject(json)) return { fault: 'malformed JSON' };
   const given: unknown = Object.hasOwn(json, 'keys') ? json['keys'] : [json];
   const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
-  return keys.length > 0 ? { kind: 'keys', keys } : { fault: 'no key that can verify a signature' };
+  return keys.length > 0 ? { kind: 'keys', keys } : { fault: NO_KEY };
 }
+
+const NO_KEY = 'no key that can verify a signature';
 
 /** The length of the shortest HMAC secret; `Infinity` without one. */
 export function shortestSecretBytes(source: KeySource): number {
@@ -93,6 +95,29 @@ export interface KeySet {
   /** Identifies the keys by their values: sets of the same keys have the same id. */
   readonly id: string;
   readonly keys: readonly Key[];
+  /** True: where there are several keys, a token must name its own. */
+  readonly needsKid?: true;
+}
+
+/** What a location demands of the keys that it is given. */
+interface KeyDemands {
+  /** The algorithms that tokens may use; absent: all that the keys may be used with. */
+  readonly algorithms?: readonly string[] | undefined;
+  readonly needsKid: boolean;
+}
+
+/** Joins sets of keys to one. */
+export function joinKeys(sets: readonly KeySet[], { algorithms, needsKid }: KeyDemands): KeySet {
+  const [only] = sets;
+  if (only && sets.length === 1 && !algorithms && !needsKid) return only;
+  const demands = [needsKid ? 'kid' : '', ...(algorithms ?? [])].join(' ');
+  const keys = sets.flatMap((set) => set.keys).map((key) => (algorithms ? allowing(key, algorithms) : key));
+  const id = [...sets.map((set) => set.id), demands].join(' ');
+  return { id, keys, ...(needsKid && { needsKid: true }) };
+}
+
+function allowing(key: Key, algorithms: readonly string[]): Key {
+  return { ...key, algorithms: new Set(algorithms.filter((name) => key.algorithms.has(name))) };
 }
 
 /** Minimum length of an RSA key (RFC 7518, 3.3). */
@@ -105,6 +130,7 @@ const CURVES: Readonly<Record<string, readonly string[]>> = {
   'P-384': ['ES384'],
   'P-521': ['ES512'],
   Ed25519: ['EdDSA', 'Ed25519'],
+  Ed448: ['EdDSA', 'Ed448'],
 };
 
 /** All supported algorithms. */
@@ -117,6 +143,27 @@ export function openKeys(source: KeySource): KeySet {
   const key = createSecretKey(source.secret, 'utf8');
   const algorithms = new Set(['HS256']);
   return { id, keys: [{ kid: undefined, anyKid: true, algorithms, isWeak: false, key }] };
+}
+
+/**
+ * Loads the keys of a file, in which other keys may stand that gw cannot use: they are ignored. `fault` says why there
+ * is none, and completes `the keys in "file" cannot be used: `.
+ */
+export function readKeySet(text: string): KeySet | { readonly fault: string } {
+  const source = readJwks(text);
+  if ('fault' in source) return source;
+  const keys = source.keys.flatMap((key) => usableKey(key) ?? []);
+  if (keys.length === 0) return { fault: NO_KEY };
+  return { id: createHash('sha256').update(JSON.stringify(source)).digest('base64url'), keys };
+}
+
+function usableKey(jwk: Jwk): Key | undefined {
+  try {
+    const key = openKey(jwk);
+    return key.isWeak ? undefined : key;
+  } catch {
+    return undefined;
+  }
 }
 
 function openKey(jwk: Jwk): Key {

@@ -66,7 +66,9 @@ export class TokenVerifier {
   #verifyNew(text: string, set: KeySet): VerifiedToken | TokenRefusal {
     const header = this.#header(text);
     if (isRefusal(header)) return header;
-    const algorithm = header.members['alg'] as string;
+    const { alg, kid } = header.members;
+    const algorithm = alg as string;
+    if (set.needsKid && kid === undefined && set.keys.length > 1) return { refused: 'key id' };
     const candidates = candidatesFor(header.members, set);
     if (!candidates.some((key) => isSigned(text, key, algorithm))) return { refused: 'key' };
     const claims = this.#object(text.slice(text.indexOf('.') + 1, text.lastIndexOf('.')));

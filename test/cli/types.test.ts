@@ -9,7 +9,7 @@ import { launch, type Launched } from '../harness/launch.ts';
 import { type Owner, wholeFile } from '../harness/owner.ts';
 import { freePort } from '../harness/ports.ts';
 import { postgres, type TestDatabase } from '../harness/postgres.ts';
-import { SECRET, sign } from '../modules/dbrest/tokens.ts';
+import { SECRET, sign } from '../harness/tokens.ts';
 import { TYPED } from '../modules/dbrest/types/fixture.ts';
 import { directoryWith, runIn } from './command.ts';
 import { firstAsProgram } from './in-process.ts';

@@ -8,6 +8,7 @@ import { postgres } from '../harness/postgres.ts';
 import { redis } from '../harness/redis.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { Certificates } from '../harness/certificates.ts';
+import { bearer, sign } from '../harness/tokens.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
@@ -15,6 +16,9 @@ import { SITE_EXAMPLES } from './site-examples.ts';
 const file = wholeFile();
 
 let operatorsPort = 0;
+
+/** The key in `issuer-keys.json`. */
+const EXAMPLE_KEY = Buffer.from('bm90IGEgc2VjcmV0OiB0aGlzIGtleSBpcyBwYXJ0IG9mIGFuIGV4YW1wbGU', 'base64url');
 
 const json = { 'Content-Type': 'application/json' };
 
@@ -38,6 +42,28 @@ const examples: Readonly<Record<string, Example>> = {
       const shown = new Set((await Promise.all(visits)).map((visit) => visit.body));
       expect(shown).toEqual(new Set(['new shop: 0, banner: 1\n', 'new shop: 1, banner: 1\n']));
       await expect.poll(() => gw.output()).toMatch(/^127\.0\.0\.1 "GET \/ HTTP\/1\.1" 200 new_shop=1$/m);
+    },
+  },
+  'tokens.conf': {
+    files: { 'issuer-keys.json': textOf('conf/examples/issuer-keys.json') },
+    calls: async (gw) => {
+      const as = (claims: object) => ({ headers: bearer(sign(claims, { secret: EXAMPLE_KEY })) });
+      await gw.expect('GET /orders', {
+        status: 401,
+        headers: { 'www-authenticate': 'Bearer realm="orders", scope="orders.read"' },
+      });
+      await gw.expect('GET /orders', { status: 403 }, as({ sub: 'ann', aud: 'shop' }));
+      const reader = { sub: 'ann', aud: 'shop', scope: 'orders.read' };
+      await gw.expect('GET /orders', { status: 200, body: 'orders of ann\n' }, as(reader));
+      await gw.expect('POST /orders', { status: 403 }, as(reader));
+      const writer = { ...reader, scope: 'orders.read orders.write' };
+      await gw.expect('POST /orders', { status: 200, body: 'orders of ann\n' }, as(writer));
+      await gw.expect('GET /admin', { status: 403 }, as(reader));
+      await gw.expect(
+        'GET /admin',
+        { status: 200, body: 'tenant 7\n' },
+        as({ ...reader, app: { tenantId: 7, admin: true } }),
+      );
     },
   },
   'key-value.conf': {

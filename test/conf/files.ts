@@ -4,8 +4,10 @@ import { join, resolve } from 'node:path';
 /** The root of the repository. */
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Names of the files in `conf/examples`. */
-export const EXAMPLES: readonly string[] = readdirSync(join(ROOT, 'conf/examples')).toSorted();
+/** Names of the configurations in `conf/examples`. */
+export const EXAMPLES: readonly string[] = readdirSync(join(ROOT, 'conf/examples'))
+  .filter((name) => name.endsWith('.conf'))
+  .toSorted();
 
 /** A text of the repository. */
 export function textOf(path: string): string {

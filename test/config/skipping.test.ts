@@ -37,7 +37,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'everything that another module would guard',
-    http: `auth_jwt realm; server { location / { ${SECRET} } }`,
+    http: `auth_ldap realm; server { location / { ${SECRET} } }`,
     status: 501,
   },
   {
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a location with a header that forbids something',
-    http: `map $jwt_claim_sub $shared { '' public; default private; }
+    http: `map $oidc_claim_sub $shared { '' public; default private; }
            server { location / { add_header Cache-Control $shared; ${SECRET} } }`,
     status: 501,
   },
@@ -153,7 +153,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a location that decides by a cookie of another module',
-    http: `auth_jwt_claim_set $cookie_ok sub;
+    http: `geoip_city /x; js_set $cookie_ok http.sub;
            server { location / { if ($cookie_ok != 1) { return 403; } ${SECRET} } }`,
     status: 501,
   },
@@ -164,7 +164,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a location that passes to a group balanced by such a variable',
-    http: `upstream up { hash $jwt_claim_sub; server 127.0.0.1:1; } server { location / { proxy_pass http://up; } }`,
+    http: `upstream up { hash $geoip_city; server 127.0.0.1:1; } server { location / { proxy_pass http://up; } }`,
     status: 501,
   },
   {
@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a server level with such a variable, by its named location',
-    http: `server { set $x $jwt_claim_sub; location / { try_files /none @named; } location @named { ${SECRET} } }`,
+    http: `server { set $x $oidc_claim_sub; location / { try_files /none @named; } location @named { ${SECRET} } }`,
     status: 501,
   },
   {

@@ -1,6 +1,12 @@
 import { type DirectiveNode, lineBefore, lineBehind, removed } from '../../../grammar/index.ts';
 import { type BlockView, contains } from '../../config/index.ts';
-import { type CheckedModule, configOf, type ModuleRule, type Problem } from '../../contract/index.ts';
+import {
+  ASKING_WHO,
+  type CheckedModule,
+  configOf,
+  type ModuleRule,
+  type Problem,
+} from '../../contract/index.ts';
 import type { AccessConfig, AccessRule } from './directives.ts';
 
 /** One `allow` or `deny` with its directive. */
@@ -51,7 +57,7 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
 
 /** Tells whether the block also checks a password or a subrequest. */
 function asksForMore(block: BlockView): boolean {
-  return block.effective('auth_basic', 'auth_request').some(({ args }) => args[0]?.value !== 'off');
+  return block.effective(...ASKING_WHO).some(({ args }) => args[0]?.value !== 'off');
 }
 
 const aclOrder: ModuleRule<AccessConfig> = {

@@ -67,7 +67,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];
   },
 
-  validate(config, report) {
+  validate(config, report, { verifiesTokens }) {
     const { timeoutMs, poolTimeoutMs, poolLifetimeMs, anonRole, jwtKeys, root = [], schemas } = config;
     const limits = { timeoutMs, poolTimeoutMs };
     for (const name of ['timeoutMs', 'poolTimeoutMs'] as const) {
@@ -80,8 +80,10 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
       report.on('pass', 'needs PostgreSQL, which is not on this machine', waysOut());
     if (poolLifetimeMs < 1_000 || poolLifetimeMs > LONGEST_MS)
       report.on('poolLifetimeMs', 'must be between 1s and 1d');
+    if (verifiesTokens && jwtKeys)
+      report.on('jwtKeys', 'stands beside "auth_jwt", which verifies the tokens', 'remove one of them');
     // With settings of the database, the file alone does not decide.
-    if (anonRole === undefined && !jwtKeys && !config.databaseSettings) {
+    if (anonRole === undefined && !jwtKeys && !config.databaseSettings && !verifiesTokens) {
       const without = 'neither "dbrest_jwt_secret" nor "dbrest_anon_role" is set';
       report.warn('pass', `runs every request as the role that it logs in with: ${without}`, {
         rule: 'dbrest-no-auth',

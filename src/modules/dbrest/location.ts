@@ -2,7 +2,7 @@ import type { Build, Explainer, LocationFacts, LocationParts } from '../../contr
 import type { Caches } from '../../cache/index.ts';
 import type { Exchange, HeaderFilter } from '../../http/index.ts';
 import type { PieceBuffers } from '../../bodies/index.ts';
-import { type Authenticator, authorizationOf, isRejection, rejectionOf } from './auth/index.ts';
+import { type Authenticator, type Callers, compileCallers, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
 import {
   compileCors,
@@ -42,19 +42,20 @@ export interface DbrestResources {
 export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
   const { database, authenticator, offerTrials } = resources;
   offerTrials?.(build.location, () => config);
+  const callers = compileCallers(authenticator, build);
   const cors = compileCors(config.corsOrigins);
   const pipeline = compilePipeline(config, database, build);
   const { headOf, methodsOf } = pipeline.steps;
   const allowed: MethodsOf = async (x, role) => methodsOf(headOf(x), role);
-  const noting = compileNoting(build, authenticator, headOf);
-  const serve = compileServing(config, { ...resources, pipeline }, build);
+  const noting = compileNoting(build, callers, headOf);
+  const serve = compileServing(config, { ...resources, callers, pipeline }, build);
   build.needAllHeaders();
   const content = async (x: Exchange): Promise<void> => {
     try {
       // After an internal redirect, the phases before this one were those of another location.
       if (noting && !notesOf(x)) await noting(x);
       if (x.method !== 'OPTIONS' || !cors.preflight(x)) await serve(x);
-      else await respondToPreflight(x, authenticator, allowed);
+      else await respondToPreflight(x, callers, allowed);
     } catch (error) {
       if (error instanceof DbrestFault && isRejection(error)) x.writeLog(lineOf(rejectionOf(error)), 'info');
       respondToError(x, error, { config, authenticated: false });
@@ -70,7 +71,8 @@ export function compileDbrest(config: DbrestConfig, resources: DbrestResources, 
   return { ...(noting && { rewrite: [noting] }), content, tooLarge, ownErrors, filter, slashRedirect: true };
 }
 
-interface ServingParts extends Omit<DbrestResources, 'offerTrials' | 'explain'> {
+interface ServingParts extends Omit<DbrestResources, 'authenticator' | 'offerTrials' | 'explain'> {
+  readonly callers: Callers;
   readonly pipeline: Pipeline;
 }
 
@@ -80,14 +82,14 @@ function compileServing(
   parts: ServingParts,
   build: Build,
 ): (x: Exchange) => Promise<void> {
-  const { database, authenticator, caches, buffers, streams, pipeline } = parts;
+  const { database, callers, caches, buffers, streams, pipeline } = parts;
   const { headOf } = pipeline.steps;
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   const respond = compileRespond(config, pipeline);
   const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
   return async (x) => {
     const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
-    const identity = authenticator.identify(authorizationOf(x));
+    const identity = callers.of(x);
     stopwatch?.lap('jwt');
     if (identity.rejection !== undefined) x.writeLog(lineOf(identity.rejection), 'info');
     const by = serverOf?.(x);
@@ -103,7 +105,7 @@ function compileServing(
 /** Compiles the step that finds role and relation before limits by them are checked; `undefined` if not needed. */
 function compileNoting(
   build: Build,
-  authenticator: Authenticator,
+  callers: Callers,
   headOf: Steps['headOf'],
 ): ((x: Exchange) => Promise<void>) | undefined {
   const takeNotes = compileNotes(build);
@@ -112,7 +114,7 @@ function compileNoting(
     const notes = takeNotes(x);
     try {
       notes.relation = relationOf(headOf(x));
-      notes.role = authenticator.identify(authorizationOf(x)).role;
+      notes.role = callers.of(x).role;
     } catch (error) {
       // The fault is reported where the request is served.
       faultOf(error, { authenticated: false });
@@ -188,13 +190,9 @@ function compileFilter({ traceHeader }: DbrestConfig, cors: HeaderFilter): Heade
 }
 
 /** A preflight request has no token, so it gets the methods that the anonymous role may use. It is always granted. */
-async function respondToPreflight(
-  x: Exchange,
-  authenticator: Authenticator,
-  methodsOf: MethodsOf,
-): Promise<void> {
+async function respondToPreflight(x: Exchange, callers: Callers, methodsOf: MethodsOf): Promise<void> {
   try {
-    const { role } = authenticator.identify([]);
+    const { role } = callers.stranger();
     x.response.setHeader('Allow', (await methodsOf(x, role)).join(','));
   } catch (error) {
     // The request that follows gets the fault.

@@ -77,7 +77,7 @@ export interface Pipeline {
 export function compilePipeline(config: DbrestConfig, database: RestDatabase, build: Build): Pipeline {
   const steps = compileSteps(config, database, stepsParts(config, build));
   const { askedBy, prepare } = compilePreparation(steps, database);
-  const responseOf = compileResponse(config, build.location);
+  const responseOf = compileResponse(config, build);
   const guard = compileCostGuard(config, database);
 
   const run = compileRun(config, database, { steps, prepare, responseOf, guard });

@@ -1,10 +1,10 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import { type BlockView, oncePer } from '../../config/index.ts';
-import { configOf } from '../../contract/index.ts';
+import { ASKING_WHO, configOf } from '../../contract/index.ts';
 
 /** The directives that hold in a block and require a name or a token. */
 export function authIn(block: BlockView): readonly DirectiveNode[] {
-  return block.effective('auth_basic', 'auth_request').filter(({ args }) => args[0]?.value !== 'off');
+  return block.effective(...ASKING_WHO).filter(({ args }) => args[0]?.value !== 'off');
 }
 
 /** True for `satisfy any`: one successful check is enough. */
@@ -49,7 +49,7 @@ export const contentOf = oncePer(
 
 /** The directive in a block itself that restricts access further than the enclosing block. */
 export const ownGuard = oncePer((block: BlockView): DirectiveNode | undefined => {
-  const guards = block.own('deny', 'auth_basic', 'auth_request', 'internal', 'return');
+  const guards = block.own('deny', ...ASKING_WHO, 'internal', 'return');
   return guards.find((node) =>
     node.name.value === 'return' ? isRefusal(node) : node.args[0]?.value !== 'off',
   );

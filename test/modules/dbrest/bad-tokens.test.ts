@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startWorker } from './direct.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { NO_KEY, seen, sharedSecured, user, WHOAMI, withHeader } from './token-location.ts';
-import { inSeconds, SECRET, sign } from './tokens.ts';
+import { inSeconds, SECRET, sign } from '../../harness/tokens.ts';
 
 const BAD_ALG = '401 PGRST301 Wrong or unsupported encoding algorithm';
 const UNDECODABLE = '401 PGRST301 JWT cryptographic operation failed';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { perTier } from '../../harness/tier.ts';
 import { batchesOfFile } from './batches.ts';
 import { HOSTILE } from './hostile.ts';
-import { bearer, sign } from './tokens.ts';
+import { bearer, sign } from '../../harness/tokens.ts';
 
 const batches = batchesOfFile(
   'dbrest_batch_max 20; dbrest_pool_size 2; dbrest_timeout 3s;',

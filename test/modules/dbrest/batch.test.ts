@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { batchesOfFile } from './batches.ts';
-import { bearer, sign } from './tokens.ts';
+import { bearer, sign } from '../../harness/tokens.ts';
 
 const batches = batchesOfFile('dbrest_max_rows 50000;');
 const user = bearer(sign({ role: 'web_user' }));

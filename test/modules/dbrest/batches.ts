@@ -2,7 +2,7 @@ import { beforeAll, expect } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { SECRET } from './tokens.ts';
+import { SECRET } from '../../harness/tokens.ts';
 
 /** Tables for batches: keys, checks that are deferred, row security, triggers, functions of every kind. */
 export const BATCH_FIXTURE = `

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
-import { bearer, inSeconds, SECRET, sign } from './tokens.ts';
+import { bearer, inSeconds, SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create table tenants (name text);

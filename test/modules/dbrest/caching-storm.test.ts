@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const USERS = 50;
 const CALLS = perTier({ short: 600, long: 100_000 });

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { beforeEach, expect, type TestContext, test } from 'vitest';
 import { type Gateway, type GatewayOptions, gatewayPerOptions } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { bearer, inSeconds, SECRET, sign } from './tokens.ts';
+import { bearer, inSeconds, SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create table makers (id int primary key, name text);

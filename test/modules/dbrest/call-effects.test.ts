@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { callsOfFile } from './calls.ts';
-import { bearer, sign } from './tokens.ts';
+import { bearer, sign } from '../../harness/tokens.ts';
 
 const calls = callsOfFile('dbrest_tx_end commit-allow-override;');
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { callsOfFile } from './calls.ts';
-import { bearer, sign } from './tokens.ts';
+import { bearer, sign } from '../../harness/tokens.ts';
 
 const calls = callsOfFile();
 

@@ -4,7 +4,7 @@ import type { ReceivedResponse } from '../../harness/http.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { FIXTURE } from './fixture/index.ts';
-import { SECRET } from './tokens.ts';
+import { SECRET } from '../../harness/tokens.ts';
 
 /** A gateway with the fixture database behind `/api/`, for the tests of one file. */
 export interface Calls {

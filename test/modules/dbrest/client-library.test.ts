@@ -4,7 +4,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { SHOP } from './shop.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 const GRANTS = `
   grant select on all tables in schema public to anon, web_user;

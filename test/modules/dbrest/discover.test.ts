@@ -5,7 +5,7 @@ import { oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const load = oneGateway();
 

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/ports.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const load = oneGateway();
 

@@ -3,7 +3,7 @@ import { compileClaim, readRolePath, type RolePath } from '../../../src/modules/
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { user, WHOAMI } from './token-location.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const CLAIMS = {
   role: 'plain',

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
 import { HOSTILE } from './hostile.ts';
-import { sign } from './tokens.ts';
+import { sign } from '../../harness/tokens.ts';
 import { call, errorOf, names, toolsOf, toolsOfFile } from './tool-server.ts';
 
 const tools = toolsOfFile();

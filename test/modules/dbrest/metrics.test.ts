@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { eventually, scrape } from '../control/scrapes.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const METRICS = 'location = /metrics { control_api metrics; }';
 const FIXTURE = `

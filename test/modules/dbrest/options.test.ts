@@ -4,7 +4,7 @@ import type { DbrestConfig } from '../../../src/modules/dbrest/directives/index.
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
-import { SECRET } from './tokens.ts';
+import { SECRET } from '../../harness/tokens.ts';
 
 const TRIGGER = (view: string, event: string): string =>
   `create trigger t instead of ${event} on ${view} for each row execute function act();`;

@@ -16,7 +16,7 @@ import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
 import { scrape } from '../control/scrapes.ts';
 import { throughProxy } from './database-proxy.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create function pass_gate() returns int stable language plpgsql

@@ -5,7 +5,7 @@ import type { PoolMode } from '../../harness/own-pgbouncer.ts';
 import { pgbouncer, pgbouncerVersion } from '../../harness/pgbouncer.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { perTier } from '../../harness/tier.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 const TABLES = ['ants', 'bees', 'cats'] as const;
 /** Rows that are read, and those behind them, each of which is deleted once. */

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct, sharedDirect } from './direct.ts';
 import { keys } from './token-location.ts';
-import { SECRET } from './tokens.ts';
+import { SECRET } from '../../harness/tokens.ts';
 import { THINGS } from './things.ts';
 
 let db: TestDatabase;

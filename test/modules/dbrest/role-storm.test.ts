@@ -2,7 +2,7 @@ import type { SentResponse } from '../../harness/test-wire.ts';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { type Direct, direct } from './direct.ts';
-import { inSeconds, SECRET, sign } from './tokens.ts';
+import { inSeconds, SECRET, sign } from '../../harness/tokens.ts';
 import { perTier } from '../../harness/tier.ts';
 
 const FIXTURE = `

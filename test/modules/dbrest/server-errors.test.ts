@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create table parents (id int primary key, name text not null check (name <> ''));

@@ -4,7 +4,7 @@ import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import { perTier } from '../../harness/tier.ts';
 import { throughProxy } from './database-proxy.ts';
 import { type ConfiguredDatabase, configured, expectSoon } from './settings.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const load = oneGateway({ workers: 2 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
 import { configured, expectSoon } from './settings.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const load = oneGateway({ workers: 2 });
 

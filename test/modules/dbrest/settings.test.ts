@@ -2,7 +2,7 @@ import { beforeAll, test } from 'vitest';
 import type { Expected } from '../../harness/expect-response.ts';
 import { oneGateway } from '../../harness/gateway.ts';
 import { type ConfiguredDatabase, configured, expectSoon } from './settings.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const load = oneGateway();
 

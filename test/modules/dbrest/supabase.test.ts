@@ -8,7 +8,7 @@ import { startGateway } from '../../harness/gateway.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { FIXTURE } from './fixture/index.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 /** The table of an application that uses supabase-js; a user sees only rows of their own. */
 const TODOS = `

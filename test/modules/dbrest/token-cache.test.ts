@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { openAuthenticator } from '../../../src/modules/dbrest/auth/index.ts';
 import type { CacheMetrics } from '../../../src/modules/dbrest/metrics.ts';
-import { inSeconds, SECRET, sign } from './tokens.ts';
+import { inSeconds, SECRET, sign } from '../../harness/tokens.ts';
 
 type Count = { -readonly [Name in keyof CacheMetrics]: number };
 

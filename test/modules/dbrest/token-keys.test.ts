@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { keys, NO_KEY, seen, sharedSecured, user, WHOAMI } from './token-location.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {

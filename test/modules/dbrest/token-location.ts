@@ -1,6 +1,6 @@
 import { type KeySource, readKeySource } from '../../../src/tokens/index.ts';
 import { type Direct, sharedDirect } from './direct.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 /** `whoami` shows the role and the settings of a request; no role may read `closed`. */
 export const WHOAMI = `

@@ -3,7 +3,7 @@ import { compileClaim, readRolePath, type RolePath } from '../../../src/modules/
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { sharedDirect } from './direct.ts';
 import { seen, sharedSecured, user, WHOAMI, withHeader } from './token-location.ts';
-import { bearer, inSeconds, sign } from './tokens.ts';
+import { bearer, inSeconds, sign } from '../../harness/tokens.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {

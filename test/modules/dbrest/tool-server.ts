@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../../harness/gateway.ts';
 import type { ReceivedResponse } from '../../harness/http.ts';
 import { wholeFile } from '../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create type mood as enum ('sad', 'ok');

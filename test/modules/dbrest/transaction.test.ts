@@ -4,7 +4,7 @@ import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { readKeySource } from '../../../src/tokens/index.ts';
 import type { TxEnd } from '../../../src/modules/dbrest/directives/index.ts';
 import { type Direct, direct } from './direct.ts';
-import { bearer, SECRET, sign } from './tokens.ts';
+import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create table items (id int primary key, name text);

@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
-import { SECRET, sign } from './tokens.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 
 const FIXTURE = `
   create table items (id int primary key, name text);

@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../http/index.ts';
-import type { KeySource, VerifiedToken } from '../../../tokens/index.ts';
+import type { Build } from '../../../contract/index.ts';
+import { bearerToken, type KeySource, type VerifiedToken } from '../../../tokens/index.ts';
 import {
   anonymousDisabled,
   DbrestFault,
@@ -93,9 +94,23 @@ export class Authenticator {
     }
   }
 
+  /** The identity of a request whose token, if it has one, another module has verified. Throws a `DbrestFault`. */
+  identifyVerified(token: VerifiedToken | undefined): Identity {
+    if (token) return this.#identityOf(token);
+    // Never as the role that gw logs in with, although the location has no keys of its own.
+    this.#roleWithoutClaim();
+    return this.#anonymously('');
+  }
+
   #identityOf({ text, claims }: VerifiedToken): Identity {
-    const role = this.#roleOf(claims) ?? this.#anonymously('').role;
+    const role = this.#roleOf(claims) ?? this.#roleWithoutClaim();
     return { role, jwt: text, claims: claims.text, rejected: false };
+  }
+
+  #roleWithoutClaim(): string {
+    const { anonRole } = this.#rules;
+    if (anonRole === undefined) throw anonymousDisabled();
+    return anonRole;
   }
 
   /** The claimed role, or `undefined`. Rejects roles that would undo the role switch. */
@@ -121,15 +136,30 @@ export class Authenticator {
   }
 }
 
-/** The values of all `Authorization` headers of a request. */
-export function authorizationOf({ request: { headers } }: Exchange): readonly string[] {
-  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
+/** Tells who makes the requests to a location. Both throw a `DbrestFault`. */
+export interface Callers {
+  of(x: Exchange): Identity;
+  /** The identity of requests without a token. */
+  stranger(): Identity;
 }
 
-/** The bearer token; `undefined` for any other scheme. The scheme is case-insensitive. */
-function bearerToken(authorization = ''): string | undefined {
-  const found = /^bearer(?:[ \t]+(.*))?$/is.exec(authorization);
-  return found ? (found[1] ?? '').trim() : undefined;
+/** Compiles who makes requests: by the token that `auth_jwt` has verified, else by their `Authorization` headers. */
+export function compileCallers(authenticator: Authenticator, { token }: Pick<Build, 'token'>): Callers {
+  const accepted = token?.compileAccepted();
+  return accepted
+    ? {
+        of: (x) => authenticator.identifyVerified(accepted(x)),
+        stranger: () => authenticator.identifyVerified(undefined),
+      }
+    : {
+        of: (x) => authenticator.identify(authorizationOf(x)),
+        stranger: () => authenticator.identify([]),
+      };
+}
+
+/** The values of all `Authorization` headers of a request. */
+function authorizationOf({ request: { headers } }: Exchange): readonly string[] {
+  return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
 }
 
 /** Opens the keys of a location. */

@@ -8,7 +8,7 @@ import type {
 import type { Exchange } from '../../../http/index.ts';
 import { PieceBuffers } from '../../../bodies/index.ts';
 import { explainCache } from '../../../cache/index.ts';
-import { type Authenticator, authorizationOf, type Identity, openAuthenticator } from '../auth/index.ts';
+import { type Authenticator, compileCallers, type Identity, openAuthenticator } from '../auth/index.ts';
 import { readItems } from '../batch/index.ts';
 import { type Caching, compileCaching, DatabaseCaches } from '../caching/index.ts';
 import { type DbrestConfig, type DbrestPass, identityOf, loginRoleOf } from '../directives/index.ts';
@@ -110,6 +110,7 @@ interface ExplanationContext extends DbrestResources {
 /** Compiles the explanation of requests: it follows the steps of a request as far as they do not need the database. */
 function explainRequest(explained: ExplanationContext, build: Build): Explainer {
   const { config, database, authenticator } = explained;
+  const callers = compileCallers(authenticator, build);
   const steps = compileSteps(config, database, stepsParts(config, build));
   const batch = batchPath(build.location, config);
   const mcp = mcpPath(build.location, config);
@@ -123,7 +124,7 @@ function explainRequest(explained: ExplanationContext, build: Build): Explainer 
     let role = config.anonRole;
     let head: RequestHead | undefined;
     try {
-      const identity = authenticator.identify(authorizationOf(x));
+      const identity = callers.of(x);
       role = identity.role;
       if (x.uri === mcp)
         return { does: 'serves tools of the Model Context Protocol', facts: whoFacts(identity, x) };

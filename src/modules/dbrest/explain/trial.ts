@@ -104,7 +104,7 @@ class Trials implements TrialApi {
       serverTiming: false,
     };
     this.#steps = compileSteps(this.#config, database, { location });
-    this.#responseOf = compileResponse(this.#config, location);
+    this.#responseOf = compileResponse(this.#config, { location, token: undefined });
   }
 
   describe(): ReturnType<TrialApi['describe']> {

@@ -33,10 +33,14 @@ export interface ApiFacts {
   readonly nestedInsert: boolean;
 }
 
-/** The properties of the API of a location. */
-export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'kind' | 'path'>): ApiFacts {
+/** The properties of the API of a location. `token`: present where another module verifies tokens. */
+export function apiFacts(
+  config: DbrestConfig,
+  { location, token }: { readonly location: Pick<LocationFacts, 'kind' | 'path'>; readonly token?: unknown },
+): ApiFacts {
   const { schemas, rpc, jwtKeys, anonRole, aggregates, etag, rowVersion } = config;
   const { nestedInsert } = config;
+  const hasTokens = jwtKeys !== undefined || token !== undefined;
   const path = functionPathOf(location, rpc);
   const batches = batchPath(location, config)?.slice(location.path.replace(/\/$/, '').length);
   return {
@@ -44,8 +48,8 @@ export function apiFacts(config: DbrestConfig, location: Pick<LocationFacts, 'ki
     hasTables: path !== '/',
     ...(path !== undefined && { functionPath: path }),
     ...(batches !== undefined && { batchPath: batches }),
-    hasTokens: jwtKeys !== undefined,
-    isOpen: anonRole !== undefined || jwtKeys === undefined,
+    hasTokens,
+    isOpen: anonRole !== undefined || !hasTokens,
     aggregates,
     etag,
     rowVersion,

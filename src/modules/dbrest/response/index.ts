@@ -1,4 +1,4 @@
-import type { LocationFacts } from '../../../contract/index.ts';
+import type { Build } from '../../../contract/index.ts';
 import type { Exchange } from '../../../http/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { offsetBeyond, tooManyAffected } from '../fault/index.ts';
@@ -35,9 +35,9 @@ interface OpenedParts extends Omit<ResponseParts, 'config' | 'tagging'> {
 /** Compiles the responses of a location. The returned function opens a response before its statements run. */
 export function compileResponse(
   config: DbrestConfig,
-  location: LocationFacts,
+  build: Pick<Build, 'location' | 'token'>,
 ): (x: Exchange, plan: RunPlan, given: OpenedParts) => OpenResponse {
-  const documents = new Documents(config, apiFacts(config, location));
+  const documents = new Documents(config, apiFacts(config, build));
   const { reads, stored, written } = compileTagging(config);
   return (x, plan, { statements, stopwatch, held, isStored }) => {
     const tagging = plan.kind === 'write' ? written : isStored ? stored : reads;

@@ -48,9 +48,10 @@ const dbrestSuperuserAnon: ModuleRule<DbrestConfig> = {
     const named = config.uses('dbrest_anon_role').map(({ node, block }) => {
       return { node, role: config.configIn(block).anonRole };
     });
-    const unnamed = servedDatabases(config).flatMap(({ node, settings }) => {
+    const unnamed = servedDatabases(config).flatMap(({ node, block, settings }) => {
       const { anonRole, jwtKeys, databaseSettings, pass } = settings;
-      const isUnknown = anonRole !== undefined || jwtKeys !== undefined || databaseSettings;
+      const needsToken = jwtKeys !== undefined || block.effective('auth_jwt').length > 0;
+      const isUnknown = anonRole !== undefined || needsToken || databaseSettings;
       return pass && !isUnknown ? [{ node, role: loginRoleOf(pass) }] : [];
     });
     for (const { node, role } of [...named, ...unnamed]) {

@@ -1,6 +1,12 @@
 import type { DirectiveNode } from '../../../../grammar/index.ts';
 import { type BlockView, serverOf } from '../../../config/index.ts';
-import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../../contract/index.ts';
+import {
+  ASKING_WHO,
+  type CheckedModule,
+  matchOf,
+  type ModuleRule,
+  type Problem,
+} from '../../../contract/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import { batchPath, mcpPath } from '../request/index.ts';
 import { idle } from './requests.ts';
@@ -209,7 +215,7 @@ function guardsBeside(block: BlockView, servicePath: string): readonly Guard[] {
   const ifs = [server, block, ...locations].flatMap(({ inner }) => inner.filter(isOwnCondition));
   return [
     ...[...limits, ...locations].flatMap((guarding) =>
-      guardIn(guarding, guarding.own('deny', 'auth_basic', 'auth_request', 'internal').filter(isOn)),
+      guardIn(guarding, guarding.own('deny', ...ASKING_WHO, 'internal').filter(isOn)),
     ),
     ...ifs.flatMap((guarding) => guardIn(guarding, guarding.own('return').filter(refuses))),
   ];

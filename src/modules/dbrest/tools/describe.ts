@@ -50,7 +50,7 @@ export async function describeApi(
   }
   const rights = ignoresRights ? EVERY_RIGHT : rightsOf(role as string, known);
   const rest = await inSlices(
-    writeDocument({ known, schema, rights, api: apiFacts(config, { kind: 'prefix', path }) }),
+    writeDocument({ known, schema, rights, api: apiFacts(config, { location: { kind: 'prefix', path } }) }),
   );
   const url = JSON.stringify(path.replace(/\/$/, '') || '/');
   return {

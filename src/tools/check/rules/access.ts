@@ -1,6 +1,7 @@
 import { type DirectiveNode, lineBefore } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import {
+  ASKING_WHO,
   type CheckedConfig,
   configOf,
   KEEP_OUT,
@@ -36,7 +37,7 @@ const returnBypassesAcl: Rule = {
 
 /** The access directives in the block itself; inherited ones may be meant for other locations. */
 function asking(block: BlockView): readonly DirectiveNode[] {
-  return block.own('deny', 'auth_basic', 'auth_request').filter(isAsking);
+  return block.own('deny', ...ASKING_WHO).filter(isAsking);
 }
 
 function isAsking({ args }: DirectiveNode): boolean {
@@ -61,7 +62,7 @@ const returnBelowAccess: Rule = {
       // A redirect reveals nothing, and redirects to HTTPS or another host are meant for all clients.
       const tells = node.args.length === 2 && /^2\d\d$/.test(node.args[0]?.value ?? '');
       if (!tells || !matchOf(block) || asking(block).length > 0) continue;
-      const asks = block.effective('deny', 'auth_basic', 'auth_request').filter(isAsking);
+      const asks = block.effective('deny', ...ASKING_WHO).filter(isAsking);
       const [first] = asks;
       if (!first) continue;
       yield {
@@ -78,7 +79,7 @@ function isRefusal({ args }: DirectiveNode): boolean {
 }
 
 /** The directives that act together with `satisfy`. */
-const PARTS = ['satisfy', 'allow', 'deny', 'auth_basic', 'auth_request'] as const;
+const PARTS = ['satisfy', 'allow', 'deny', ...ASKING_WHO] as const;
 
 const satisfyAnyOpen: Rule = {
   id: 'GW310',

@@ -42,7 +42,9 @@ const authPlainHttp: Rule = {
 function credentialsAskedIn(block: BlockView): readonly DirectiveNode[] {
   // On the server level they may be meant for locations that redirect.
   if (block.context === 'server' && block.inner.length > 0) return [];
-  return block.effective('auth_basic', 'dbrest_jwt_secret').filter(({ args }) => args[0]?.value !== 'off');
+  return block
+    .effective('auth_basic', 'auth_jwt', 'dbrest_jwt_secret')
+    .filter(({ args }) => args[0]?.value !== 'off');
 }
 
 /** True behind a trusted proxy, which may have received the request over TLS. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
 import { type ResponseCase, fixtureGateway, givesResponses } from '../fixture/gateway.ts';
-import { bearer, inSeconds, SECRET, sign } from '../tokens.ts';
+import { bearer, inSeconds, SECRET, sign } from '../../../harness/tokens.ts';
 
 const gateway = fixtureGateway({
   more: `location /strict/ { dbrest_pass $dsn; dbrest_jwt_invalid reject; }

@@ -3,7 +3,7 @@ import { type EventSource, openEvents } from '../../../harness/event-source.ts';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
-import { SECRET, bearer, inSeconds, sign } from '../tokens.ts';
+import { SECRET, bearer, inSeconds, sign } from '../../../harness/tokens.ts';
 import { CHAT } from './chat.ts';
 
 const file = wholeFile();

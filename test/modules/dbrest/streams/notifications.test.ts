@@ -3,7 +3,7 @@ import { type EventSource, openEvents } from '../../../harness/event-source.ts';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { wholeFile } from '../../../harness/owner.ts';
 import { postgres, type TestDatabase } from '../../../harness/postgres.ts';
-import { bearer, SECRET, sign } from '../tokens.ts';
+import { bearer, SECRET, sign } from '../../../harness/tokens.ts';
 
 const file = wholeFile();
 let db: TestDatabase;

@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../../../harness/gateway.ts';
 import { postgres } from '../../../harness/postgres.ts';
 import { perTier } from '../../../harness/tier.ts';
 import { watchSql } from '../../../../src/modules/dbrest/tools/watch-sql.ts';
-import { bearer, SECRET, sign } from '../tokens.ts';
+import { bearer, SECRET, sign } from '../../../harness/tokens.ts';
 
 /** Rows that change hands: the owner of a row decides who may read it. */
 const HANDS = `

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sign } from '../tokens.ts';
+import { sign } from '../../../harness/tokens.ts';
 import { ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();

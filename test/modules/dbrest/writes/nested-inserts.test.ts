@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sign } from '../tokens.ts';
+import { sign } from '../../../harness/tokens.ts';
 import { type FixtureGateway, fixtureGateway } from '../fixture/gateway.ts';
 import { ROWS, testWrites, type WriteCase } from './cases.ts';
 

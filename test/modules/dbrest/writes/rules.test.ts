@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bearer, sign } from '../tokens.ts';
+import { bearer, sign } from '../../../harness/tokens.ts';
 import { error, ROWS, testWrites, type WriteCase, writeGateway } from './cases.ts';
 
 const gateway = writeGateway();

@@ -1,0 +1,234 @@
+import { resolve } from 'node:path';
+import type { Word } from '../../../grammar/index.ts';
+import {
+  type ArgReader,
+  AT,
+  type ComplexValue,
+  constantText,
+  defines,
+  directivesFor,
+  pathFrom,
+  readers,
+  type ReadScope,
+} from '../../config/index.ts';
+import { namedFile, type NamedFile } from '../../http/index.ts';
+import { ALGORITHMS } from '../../tokens/index.ts';
+
+/** `auth_jwt realm [token=$variable]`. */
+export interface Protection {
+  /** `off`: no token is required. */
+  readonly realm: ComplexValue;
+  /** The value that is the token; absent: that of `Authorization: Bearer`. */
+  readonly token?: ComplexValue;
+}
+
+/** A JWK set: the absolute path of its file, or a name with variables. */
+type KeyFile = { readonly path: string } | NamedFile;
+
+/** `auth_jwt_require value ... [error=status]`: none of the values may be empty or `0`. */
+interface Requirement {
+  readonly values: readonly ComplexValue[];
+  readonly status: 401 | 403;
+}
+
+/** A variable with the value that a path of names leads to. */
+export interface NamedMember {
+  readonly variable: string;
+  readonly of: 'claims' | 'header';
+  readonly path: readonly string[];
+}
+
+/** The configuration of one location. */
+export interface AuthJwtConfig {
+  readonly protection?: Protection;
+  readonly keyFiles?: readonly KeyFile[];
+  readonly keyCacheMs: number;
+  readonly leewayMs: number;
+  readonly type: 'signed';
+  readonly requirements?: readonly Requirement[];
+  readonly members?: readonly NamedMember[];
+  readonly audiences?: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly strictKid: boolean;
+  readonly maxBytes: number;
+  readonly algorithms?: readonly string[];
+}
+
+/** True for `auth_jwt off`. */
+export function isOff({ realm }: Protection): boolean {
+  return constantText(realm) === 'off';
+}
+
+const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
+const PLUS = 'nginx ngx_http_auth_jwt_module';
+
+const protection: ArgReader<Protection> = readers.words(
+  { syntax: 'realm | off [token=$value]', min: 1, max: 2 },
+  ([realm, parameter], scope) => {
+    const protects = { realm: scope.complexValue(realm as Word) };
+    if (!parameter) return protects;
+    if (!/^token=\$./.test(parameter.value)) return invalidParameter(parameter, scope);
+    return { ...protects, token: scope.complexValue(behind(parameter, 'token=')) };
+  },
+);
+
+/** The word without its first characters. */
+function behind(word: Word, prefix: string): Word {
+  return { ...word, value: word.value.slice(prefix.length) };
+}
+
+function invalidParameter({ value, span }: Word, { report }: ReadScope): undefined {
+  report.emerg(`invalid parameter "${value}"`, span);
+}
+
+const keyFile = readers.oneWord<KeyFile>('file', (word, scope) => {
+  const name = scope.complexValue(word);
+  return namedFile(name, scope.confDir) ?? { path: resolve(scope.confDir, constantText(name) ?? '') };
+});
+
+const requirement: ArgReader<Requirement> = readers.words(
+  { syntax: '$value ... [error=401 | 403]', min: 1, max: Infinity },
+  (words, scope) => {
+    const last = words.at(-1) as Word;
+    const [, status] = /^error=(.*)$/.exec(last.value) ?? [];
+    if (status === undefined) return { values: words.map((word) => scope.complexValue(word)), status: 401 };
+    if ((status !== '401' && status !== '403') || words.length === 1) return invalidParameter(last, scope);
+    return {
+      values: words.slice(0, -1).map((word) => scope.complexValue(word)),
+      status: status === '401' ? 401 : 403,
+    };
+  },
+);
+
+const member = (of: NamedMember['of']): ArgReader<NamedMember> =>
+  readers.words({ syntax: '$variable name ...', min: 2, max: Infinity }, ([variable, ...path], scope) => {
+    const name = readers.readVariableName(variable as Word, scope);
+    return name === undefined ? undefined : { variable: name, of, path: path.map(({ value }) => value) };
+  });
+
+const type: ArgReader<'signed'> = {
+  ...readers.oneWord('signed', ({ value, span }, { report }) => {
+    if (value === 'signed') return value;
+    const isKnown = value === 'encrypted' || value === 'nested';
+    report.emerg(
+      isKnown ? 'encrypted tokens are not supported' : `invalid value "${value}"`,
+      span,
+      'expected signed',
+    );
+    return undefined;
+  }),
+  choices: ['signed'],
+};
+
+export const directives = directivesFor<AuthJwtConfig>()({
+  auth_jwt: {
+    contexts: CONTEXTS,
+    args: protection,
+    into: 'protection',
+    defaultText: 'off',
+    summary:
+      'Requires a JSON Web Token; the text names the protected area. The token is that of `Authorization: Bearer`, or the value of a variable. `off token=$value` refuses nothing: the claims of a token that the keys verify are there, and else no claims.',
+    source: `${PLUS}#auth_jwt`,
+  },
+  auth_jwt_key_file: {
+    contexts: CONTEXTS,
+    args: keyFile,
+    into: 'keyFiles',
+    repeat: 'append',
+    summary:
+      'JWK set with keys that verify tokens, relative to the directory of the configuration file; several files are possible. A changed file is read again.',
+    roles: pathFrom('confDir'),
+    source: `${PLUS}#auth_jwt_key_file`,
+  },
+  auth_jwt_key_cache: {
+    contexts: CONTEXTS,
+    args: readers.time,
+    into: 'keyCacheMs',
+    default: 0,
+    summary: 'For how long a key file is not looked at again. At least one second.',
+    source: `${PLUS}#auth_jwt_key_cache`,
+  },
+  auth_jwt_leeway: {
+    contexts: CONTEXTS,
+    args: readers.time,
+    into: 'leewayMs',
+    default: 0,
+    summary: 'By how much the clock of the issuer may differ, for `exp` and `nbf`.',
+    source: `${PLUS}#auth_jwt_leeway`,
+  },
+  auth_jwt_type: {
+    contexts: CONTEXTS,
+    args: type,
+    into: 'type',
+    default: 'signed',
+    summary: 'Kind of the tokens. Encrypted ones are not supported.',
+    source: `${PLUS}#auth_jwt_type`,
+  },
+  auth_jwt_require: {
+    contexts: CONTEXTS,
+    args: requirement,
+    into: 'requirements',
+    repeat: 'append',
+    summary: 'Refuses a request if one of the values is empty or `0`.',
+    source: `${PLUS}#auth_jwt_require`,
+  },
+  auth_jwt_claim_set: {
+    contexts: ['http'],
+    args: member('claims'),
+    into: 'members',
+    repeat: 'append',
+    summary:
+      'A variable with the value of a claim, also of one in objects: one name for each level. Elements of arrays are joined by commas; objects are JSON.',
+    roles: defines('variable', AT.variable),
+    source: `${PLUS}#auth_jwt_claim_set`,
+  },
+  auth_jwt_header_set: {
+    contexts: ['http'],
+    args: member('header'),
+    into: 'members',
+    repeat: 'append',
+    summary: 'A variable with the value of a parameter in the header of the token.',
+    roles: defines('variable', AT.variable),
+    source: `${PLUS}#auth_jwt_header_set`,
+  },
+  auth_jwt_audience: {
+    contexts: CONTEXTS,
+    args: readers.texts,
+    into: 'audiences',
+    summary: 'The audiences one of which a token must name in `aud`.',
+    source: 'gw',
+  },
+  auth_jwt_scope: {
+    contexts: CONTEXTS,
+    args: readers.texts,
+    into: 'scopes',
+    summary: 'The scopes that a token must have, all of them, in `scope` or `scp`. Without one: 403.',
+    source: 'gw',
+  },
+  auth_jwt_strict_kid: {
+    contexts: CONTEXTS,
+    args: readers.flag,
+    into: 'strictKid',
+    default: false,
+    summary:
+      'Whether a token must name its key where there are several. Otherwise up to eight keys are tried.',
+    source: 'gw',
+  },
+  auth_jwt_max_size: {
+    contexts: CONTEXTS,
+    args: readers.size,
+    into: 'maxBytes',
+    default: 8_192,
+    defaultText: '8k',
+    summary: 'Largest token.',
+    source: 'gw',
+  },
+  auth_jwt_algs: {
+    contexts: CONTEXTS,
+    args: { ...readers.someOf([...ALGORITHMS]), syntax: 'algorithm ...' },
+    into: 'algorithms',
+    defaultText: 'those of the keys',
+    summary: 'The algorithms that tokens may be signed with, if fewer than the keys allow.',
+    source: 'gw',
+  },
+});

@@ -1,0 +1,106 @@
+import type { DirectiveNode } from '../../../grammar/index.ts';
+import type { BlockView } from '../../config/index.ts';
+import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../contract/index.ts';
+import { type AuthJwtConfig, isOff } from './directives.ts';
+
+type Checked = CheckedModule<AuthJwtConfig>;
+
+/** The blocks whose requests need a token; those that only pass their settings on to the blocks inside do not count. */
+function* protectedBlocks(config: Checked): Iterable<BlockView> {
+  for (const block of config.blocks('server', 'location')) {
+    const { protection } = config.configIn(block);
+    const serves = matchOf(block) !== undefined || block.inner.length === 0;
+    if (protection && !isOff(protection) && serves) yield block;
+  }
+}
+
+const KEYS = '{"keys":[{"kty":"oct","kid":"a","k":"rSyBPR8NrQQDDXpUiJKFHrvbx8Oe2iAbqv4KTJgN9XA"}]}';
+
+const jwtWithoutKeys: ModuleRule<AuthJwtConfig> = {
+  id: 'GW971',
+  slug: 'jwt-without-keys',
+  severity: 'error',
+  summary: '"auth_jwt" without keys',
+  why: 'No token can be verified: every request with one gets 500, and those without one get 401.',
+  fix: 'Name the file with the keys of the issuer, a JWK set, in "auth_jwt_key_file".',
+  bad: { in: 'location', text: 'auth_jwt "api";' },
+  good: {
+    in: 'location',
+    text: 'auth_jwt "api";\nauth_jwt_key_file keys.json;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const block of protectedBlocks(config)) {
+      if (config.configIn(block).keyFiles) continue;
+      const [at] = config.nodesIn(block, 'protection');
+      if (!at || told.has(at)) continue;
+      told.add(at);
+      yield { at, message: '"auth_jwt" has no keys here', hint: 'add "auth_jwt_key_file"' };
+    }
+  },
+};
+
+const tokenInQuery: ModuleRule<AuthJwtConfig> = {
+  id: 'GW972',
+  slug: 'token-in-query',
+  severity: 'warning',
+  summary: 'a token that is part of the URL',
+  why: 'URLs are kept in logs, histories of browsers and "Referer" headers, where others find the token.',
+  fix: 'Let clients send "Authorization: Bearer", or a cookie.',
+  bad: {
+    in: 'location',
+    text: 'auth_jwt "api" token=$arg_token;\nauth_jwt_key_file keys.json;',
+    files: { 'keys.json': KEYS },
+  },
+  good: {
+    in: 'location',
+    text: 'auth_jwt "api" token=$cookie_token;\nauth_jwt_key_file keys.json;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.uses('auth_jwt')) {
+      const word = node.args.find(({ value }) =>
+        /^token=\$\{?(?:arg_|args\b|query_string\b|request_uri\b)/i.test(value),
+      );
+      if (word)
+        yield { at: word.span, message: `"${word.value}" takes the token from the URL, which logs keep` };
+    }
+  },
+};
+
+const CAPITAL = /\$\{?(jwt_(?:claim|header)_\w*[A-Z]\w*)/;
+
+const jwtClaimCase: ModuleRule<AuthJwtConfig> = {
+  id: 'GW973',
+  slug: 'jwt-claim-case',
+  severity: 'warning',
+  summary: 'a claim with capital letters in the name of a variable',
+  why: 'Names of variables have no case: "$jwt_claim_tenantId" is the claim "tenantid", and without such a claim it is empty.',
+  fix: 'Give the claim a variable by "auth_jwt_claim_set $tenant tenantId" in "http".',
+  bad: { in: 'location', text: 'return 200 $jwt_claim_tenantId;' },
+  good: {
+    in: 'http',
+    text: 'auth_jwt_claim_set $tenant tenantId;\nserver { location / { return 200 $tenant; } }',
+  },
+  *check(config): Iterable<Problem> {
+    for (const block of config.blocks()) {
+      for (const node of block.own()) {
+        const word = node.args.find(({ value }) => CAPITAL.test(value));
+        const [, name] = CAPITAL.exec(word?.value ?? '') ?? [];
+        if (word)
+          yield {
+            at: word.span,
+            message: `"$${name}" is the claim "${nameOf(name as string)}": variables have no case`,
+          };
+      }
+    }
+  },
+};
+
+function nameOf(variable: string): string {
+  return variable.replace(/^jwt_(?:claim|header)_/, '').toLowerCase();
+}
+
+/** The rules about tokens. */
+export const rules: readonly ModuleRule<AuthJwtConfig>[] = [jwtWithoutKeys, tokenInQuery, jwtClaimCase];
