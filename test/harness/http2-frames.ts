@@ -5,8 +5,10 @@ import { once } from 'node:events';
 export const FRAME = {
   data: 0,
   headers: 1,
+  priority: 2,
   reset: 3,
   settings: 4,
+  pushPromise: 5,
   ping: 6,
   goaway: 7,
   windowUpdate: 8,
@@ -16,7 +18,7 @@ export const FRAME = {
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 /** Of settings and of a ping. */
-const ACK = 1;
+export const ACK = 1;
 /** What a client begins with (RFC 9113, 3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
@@ -141,8 +143,23 @@ export interface RawHttp2 {
   destroy(): void;
 }
 
+/** A SETTINGS frame of `settings` (identifier, value, …). */
+export function settingsFrame(...settings: readonly number[]): Buffer {
+  const payload = Buffer.alloc(settings.length * 3);
+  for (let at = 0; at < settings.length; at += 2) {
+    payload.writeUInt16BE(settings[at] as number, at * 3);
+    payload.writeUInt32BE(settings[at + 1] as number, at * 3 + 2);
+  }
+  return frame(FRAME.settings, { payload });
+}
+
 /** Opens a connection and sends the preface and `settings` (identifier, value, …). */
-export async function openFrames(port: number, settings: readonly number[] = []): Promise<RawHttp2> {
+export function openFrames(port: number, settings: readonly number[] = []): Promise<RawHttp2> {
+  return openHttp2Bytes(port, Buffer.concat([PREFACE, settingsFrame(...settings)]));
+}
+
+/** Opens a connection and sends `greeting` first. */
+export async function openHttp2Bytes(port: number, greeting: Uint8Array): Promise<RawHttp2> {
   const socket = connect({ port, host: '127.0.0.1' });
   await once(socket, 'connect');
   const frames: ReceivedFrame[] = [];
@@ -150,12 +167,7 @@ export async function openFrames(port: number, settings: readonly number[] = [])
   const reader = new FrameReader();
   socket.on('error', () => undefined).on('close', () => (isClosed = true));
   socket.on('data', (bytes: Buffer) => frames.push(...reader.read(bytes)));
-  const payload = Buffer.alloc(settings.length * 3);
-  for (let at = 0; at < settings.length; at += 2) {
-    payload.writeUInt16BE(settings[at] as number, at * 3);
-    payload.writeUInt32BE(settings[at + 1] as number, at * 3 + 2);
-  }
-  socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, { payload })]));
+  socket.write(greeting);
   return {
     send: (...sent) => void socket.write(Buffer.concat(sent)),
     frames,
