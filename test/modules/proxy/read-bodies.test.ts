@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
+import { callHttp2 } from '../../harness/http2-client.ts';
+import { END_STREAM, FRAME, windowFrame } from '../../harness/http2-frames.ts';
+import { head, part, startRawHttp2 } from '../../harness/http2-upstream.ts';
 import type { Owner } from '../../harness/owner.ts';
 
 const load = oneGateway();
@@ -136,4 +139,28 @@ for (const { it, conf } of ways) {
       expect([status, body === `${sent} | - | - | -`]).toEqual([200, true]);
     });
   }
+}
+
+/** The window of a stream before anything is said of it (RFC 9113, 6.9.2). */
+const FIRST_WINDOW_BYTES = 65_535;
+
+for (const by of ['grpc_pass', 'proxy_request_buffering off; proxy_http_version 2; proxy_pass http://']) {
+  test(`a body that was read goes on once its upstream opens the window, behind its response head (${by})`, async (t) => {
+    let bytes = 0;
+    const upstream = await startRawHttp2(t, (socket, { type, flags, stream, payload }) => {
+      if (type !== FRAME.data) return;
+      bytes += payload.length;
+      if (bytes === FIRST_WINDOW_BYTES)
+        socket.write(Buffer.concat([head()(stream), windowFrame(1_000_000), windowFrame(1_000_000, stream)]));
+      if ((flags & END_STREAM) !== 0) socket.write(part(`${bytes} bytes`, END_STREAM)(stream));
+    });
+    const gone = await peer(t, showing);
+    const gw = await load(
+      t,
+      `http2 on; server { proxy_intercept_errors on; location / { proxy_pass http://127.0.0.1:${gone}/gone; error_page 404 = @b; }
+         location @b { ${by === 'grpc_pass' ? 'grpc_pass ' : by}127.0.0.1:${upstream.port}; } }`,
+    );
+    const { status, body } = await callHttp2(gw.port, '/', { method: 'POST', body: 'x'.repeat(66_000) });
+    expect([status, body]).toEqual([200, '66000 bytes']);
+  });
 }

@@ -344,6 +344,23 @@ test.runIf(HAS_OPENSSL)('ssl_conf_command names a pair', async (t) => {
   );
   expect(nameOf(await shakeHands(gw.port))).toBe('second');
 });
+
+for (const { whose, options } of [
+  { whose: 'server', options: '' },
+  { whose: 'client', options: 'ssl_conf_command Options -ServerPreference;' },
+]) {
+  test.runIf(HAS_OPENSSL)(`the order of the ${whose} counts with "${options}"`, async (t) => {
+    const [first, second] = ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384'];
+    const gw = await startTls(
+      t,
+      `ssl_prefer_server_ciphers on; ssl_ciphers ${first}:${second}; ssl_protocols TLSv1.2; ${options}`,
+    );
+    const socket = await shakeHands(gw.port, { ciphers: `${second}:${first}`, maxVersion: 'TLSv1.2' });
+    expect(socket.getCipher().name).toBe(whose === 'server' ? first : second);
+    socket.destroy();
+  });
+}
+
 test.runIf(HAS_OPENSSL)('ssl_stapling_file is sent to clients that ask for it', async (t) => {
   const gw = await load(t, (_, port) => conf(port, 'ssl_stapling_file staple.der;'), {
     ...firstFiles(),

@@ -337,7 +337,26 @@ test('a client that stops within a body loses the stream after client_body_timeo
   const client = await openFrames(gw.port);
   client.send(getFrame(1, '/', END_HEADERS), frame(FRAME.data, { stream: 1, payload: Buffer.from('some') }));
   await expect.poll(() => gw.read('access.log')).toMatch(/"GET \/ HTTP\/2.0" 408/);
+  // The response is whole, so the rest of the body is refused without an error (RFC 9113, 8.1).
+  const reset = (): number | undefined =>
+    client.frames.find(({ type, stream }) => type === FRAME.reset && stream === 1)?.payload.readUInt32BE(0);
+  await expect.poll(reset).toBe(0);
+  client.send(getFrame(3, '/x'));
+  await expect
+    .poll(() => client.frames.some(({ type, stream }) => type === FRAME.data && stream === 3))
+    .toBe(true);
   client.destroy();
+});
+
+test('a client that stops within a head is disconnected after client_header_timeout', async (t) => {
+  const gw = await load(
+    t,
+    'http2 on; client_header_timeout 300ms; server { location / { return 200 fine; } }',
+  );
+  const client = await openFrames(gw.port);
+  client.send(getFrame(1, '/').subarray(0, 20));
+  await expect.poll(() => client.isClosed).toBe(true);
+  expect(client.frames.some(({ type }) => type === FRAME.goaway)).toBe(true);
 });
 
 test('a client that leaves within its requests is logged once for each', async (t) => {
