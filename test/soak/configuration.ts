@@ -56,8 +56,8 @@ http {
 }
 
 function ports({ port, tlsPort, proxyPort, dir }: Sites): string {
-  return `listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl; listen 127.0.0.1:${proxyPort} proxy_protocol;
-    ssl_certificate ${dir}/soak.crt; ssl_certificate_key ${dir}/soak.key;
+  return `listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl http2;
+    listen 127.0.0.1:${proxyPort} proxy_protocol; ssl_certificate ${dir}/soak.crt; ssl_certificate_key ${dir}/soak.key;
     set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;`;
 }
 

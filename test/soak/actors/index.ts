@@ -8,6 +8,7 @@ import { requests } from './requests.ts';
 import { resumptions } from './resumptions.ts';
 import { slowClients } from './slow-clients.ts';
 import { storeReplies } from './store-replies.ts';
+import { streams } from './streams.ts';
 
 /** All actors of a run. */
 export const ACTORS: readonly Actor[] = [
@@ -20,4 +21,5 @@ export const ACTORS: readonly Actor[] = [
   configurations,
   resumptions,
   slowClients,
+  streams,
 ];
