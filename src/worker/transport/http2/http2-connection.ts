@@ -64,7 +64,8 @@ export function beginsHttp2(bytes: Buffer): boolean | undefined {
 /** One HTTP/2 connection. Node.js reads its frames; each stream carries one request. */
 export class Http2Connection extends SocketConnection implements StreamConnection, StreamObserver {
   readonly #session: ServerHttp2Session;
-  readonly #wires = new Set<StreamWire>();
+  /** The requests that are being served, each at its index. */
+  readonly #wires: StreamWire[] = [];
   readonly #resets: ResetLimit;
   readonly #silence = new Silence();
   readonly waiting = new WaitingBytes();
@@ -122,7 +123,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const traffic = { receivedBytes, sentBytes, payloadBytes };
     if (isFlood(traffic)) return this.#refuse('http2 flood detected');
     // An idle connection has a timeout of its own.
-    const timeoutMs = this.#wires.size > 0 ? this.headRules.timeoutMs : Infinity;
+    const timeoutMs = this.#wires.length > 0 ? this.headRules.timeoutMs : Infinity;
     const verdict = this.#silence.verdict(traffic, nowMs, timeoutMs);
     if (verdict === 'ping') this.#session.ping(() => undefined);
     else if (verdict === 'dead') {
@@ -132,11 +133,19 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   }
 
   finished(wire: StreamWire, reset: Reset): void {
-    this.#wires.delete(wire);
+    this.#forget(wire);
     this.#payloadBytes += payloadOf(wire);
     if (this.#isOver) return;
     if (reset !== 'no') this.#wasReset(reset);
     this.#rest();
+  }
+
+  /** Removes a request that is finished; the last one takes its index. */
+  #forget(wire: StreamWire): void {
+    const last = this.#wires.pop();
+    if (!last || last === wire) return;
+    last.index = wire.index;
+    this.#wires[wire.index] = last;
   }
 
   /** Counts a request that the client has reset. */
@@ -148,7 +157,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
   #rest(): void {
     const { keepalive, idleMs } = this.open.current.port.rules.connection;
     if (this.#isClosing || this.open.draining || !keepalive) this.#close();
-    else if (this.#wires.size === 0) this.#wait(idleMs);
+    else if (this.#wires.length === 0) this.#wait(idleMs);
   }
 
   drain(): void {
@@ -191,8 +200,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     const { port, http2Reader } = open.current;
     const isWhole = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     const head = http2Reader.read(fields, isWhole, this.tls?.serverName);
-    const wire = new StreamWire({ stream, head, connection: this, open });
-    this.#wires.add(wire);
+    const wire = new StreamWire({ stream, head, connection: this, open, index: this.#wires.length });
+    this.#wires.push(wire);
     const { x } = wire;
     if (head.refusal === 0) void port.serve(x);
     else {
@@ -231,7 +240,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     }
     this.#endIfIdle();
     // The client may never read the rest.
-    if (this.#wires.size === 0) this.arm(this.open.current.port.rules.sendTimeoutMs, () => this.cut());
+    if (this.#wires.length === 0) this.arm(this.open.current.port.rules.sendTimeoutMs, () => this.cut());
   }
 
   /** Ends a closing connection without streams, in a turn of its own. */
@@ -266,7 +275,8 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     this.open.idle.delete(this);
     this.open.watch.delete(this);
     this.open.sessions.delete(this);
-    for (const wire of this.#wires) wire.leave();
+    // A request that leaves is removed from the list.
+    for (const wire of this.#wires.slice()) wire.leave();
     this.release();
   }
 }

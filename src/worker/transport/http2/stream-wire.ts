@@ -52,6 +52,7 @@ interface ReceivedStream {
   readonly head: StreamHead;
   readonly connection: StreamConnection;
   readonly open: NodePort;
+  readonly index: number;
 }
 
 /** One request on an HTTP/2 stream and its response. */
@@ -59,6 +60,8 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
   readonly x: Exchange;
   readonly sendsTrailers = true;
   readonly lingers = false;
+  /** Its index in the connection's list of requests. */
+  index: number;
   readonly #protocol: string | undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #head: StreamHead;
@@ -81,8 +84,9 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
   #hasTrailers = false;
   #isFinished = false;
 
-  constructor({ stream, head, connection, open }: ReceivedStream) {
+  constructor({ stream, head, connection, open, index }: ReceivedStream) {
     const { port } = open.current;
+    this.index = index;
     this.x = new Exchange(requestOf(head, connection), { wire: this, rules: port.rules });
     this.#protocol = head.protocol?.toLowerCase();
     this.#stream = stream;
