@@ -21,6 +21,8 @@ export interface Contender {
   readonly name: string;
   /** Where it is a server of HTTP. */
   readonly target?: Target;
+  /** The most rounds before the first one that counts, where a round has few requests. */
+  readonly warmUpRounds?: number;
   round(seconds: number): Promise<Sample>;
 }
 
@@ -97,8 +99,9 @@ async function interleave(bench: Bench, contenders: readonly Contender[]): Promi
 
 /** Runs rounds until V8 has seen enough requests: on a busy machine that takes longer. */
 export async function warmUp(bench: Bench, contender: Contender): Promise<void> {
+  const { warmUpRounds: most = bench.warmUpRounds } = contender;
   let requests = 0;
-  for (let round = 0; round < bench.warmUpRounds && requests < WARM_UP_REQUESTS; round++) {
+  for (let round = 0; round < most && requests < WARM_UP_REQUESTS; round++) {
     requests += (await contender.round(bench.warmUpSeconds)).requests;
   }
 }

@@ -7,6 +7,9 @@ import type { Target } from './target.ts';
 /** Connections that are opened at the same time, each by a process of its own. */
 const CLIENTS = 4;
 
+/** A second has some hundreds of connections: as many rounds as elsewhere would end while V8 still compiles. */
+const WARM_UP_ROUNDS = 6;
+
 /**
  * A server with TLS under the load of `openssl s_time`, which opens one connection after the other, asks for the path
  * with HTTP/1.0, and reads until the server closes it. (wrk resumes the session of the connection before.)
@@ -27,7 +30,7 @@ export function handshakeLoad({ request, ...server }: Asked, kind: 'full' | 'res
     const requests = outputs.reduce((sum, output) => sum + connectionsOf(name, output, kind), 0);
     return { requests, seconds: tookMs / 1_000, cpuSeconds };
   };
-  return { name, target, round };
+  return { name, target, warmUpRounds: WARM_UP_ROUNDS, round };
 }
 
 /** It prints `*` for a full handshake and `r` for a resumed one, then the number of connections. */
