@@ -44,6 +44,34 @@ test('the head of a response in pieces ends its connection where the gateway doe
   expect(head).toMatch(/\r\n\r\n$/);
 });
 
+const SAID: Readonly<Record<string, (x: Exchange) => void>> = {
+  'a text': (x) => x.send(200, '', 'text'),
+  'an empty text': (x) => x.send(200, '', ''),
+  'no body': (x) => x.end(204),
+  'a large text': (x) => x.send(200, '', 'x'.repeat(100_000)),
+  'a body in pieces': (x) => {
+    const stream = x.stream(200, 'text/plain');
+    stream?.write('piece');
+    stream?.end();
+  },
+};
+
+for (const [what, said] of Object.entries(SAID)) {
+  for (const keepalive of [true, false]) {
+    test(`${what} says that the connection closes, if a client says so (keep-alive ${keepalive})`, async (t) => {
+      const rules = { connection: { ...CONNECTION, keepalive, keepaliveHeader: 'timeout=30' } };
+      const port = await serve(t, { serve: said, rules });
+      for (const request of [GET, HEAD]) {
+        for (const close of ['close', 'Close', 'te, close', 'te\r\nConnection: close']) {
+          const sent = request.replace('\r\n\r\n', `\r\nConnection: ${close}\r\n\r\n`);
+          const received = await responseTo(port, sent);
+          expect(received.match(/^(?:connection|keep-alive): .*/gim)).toEqual(['Connection: close']);
+        }
+      }
+    });
+  }
+}
+
 test.each([
   ['You shall not pass', 'You shall not pass'],
   ['Où ça ?', 'Où ça ?'],

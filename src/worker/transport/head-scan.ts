@@ -78,6 +78,8 @@ export class HeadScan {
   headers: string[] = NO_HEADERS;
   headBytes = 0;
   referrer: string | undefined = undefined;
+  /** The values of `Connection`, for engines that do not read them by themselves. */
+  connection = '';
   /** The reason of a refusal, in nginx's words. */
   complaint = '';
   #otherHost = '';
@@ -129,6 +131,7 @@ export class HeadScan {
     this.host = this.referrer = undefined;
     this.contentLength = 0;
     this.hasLength = false;
+    this.connection = '';
     this.headers = NO_HEADERS;
     this.headBytes = 0;
     this.#hosts = this.#count = this.#longest = 0;
@@ -171,6 +174,7 @@ export class HeadScan {
     } else if (name === 'content-length') this.#framing.takeLength(value);
     else if (name === 'transfer-encoding') this.#framing.takeEncoding(value);
     else if (name === 'referer') this.referrer = value;
+    else if (name === 'connection') this.connection += this.connection === '' ? value : `, ${value}`;
     else if (SINGLE_LENGTHS[name.length] === true) this.#takeSingle(name);
     if (!this.#keepsHeaders || !this.#wants(name)) return;
     // Many requests have none of these headers and need no list.

@@ -52,6 +52,16 @@ export interface UwsPort {
   readonly handshake?: Handshake;
 }
 
+const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
+const CLOSE_LENGTH = 'close'.length;
+
+/** uWebSockets.js closes a connection for each value of five bytes, and for no other. */
+function closerOf(connection: string): 'nobody' | 'engine' | 'gateway' {
+  if (connection === '' || connection === 'keep-alive') return 'nobody';
+  if (connection.length === CLOSE_LENGTH) return 'engine';
+  return CLOSE.test(connection) ? 'gateway' : 'nobody';
+}
+
 /** One request on uWebSockets.js and its response. */
 export class UwsWire implements Wire, StreamOwner {
   readonly x: Exchange;
@@ -64,6 +74,8 @@ export class UwsWire implements Wire, StreamOwner {
   readonly #handshake: UwsPort['handshake'];
   readonly #body: RequestBody | undefined;
   readonly #headBytes: number;
+  /** Who closes the connection because the client says so. */
+  readonly #closer: 'nobody' | 'engine' | 'gateway';
   /** Set while the end of the connection means that uWebSockets.js has refused the request. */
   refuse: (() => void) | undefined = undefined;
   #peer: string | undefined = undefined;
@@ -83,6 +95,7 @@ export class UwsWire implements Wire, StreamOwner {
     this.#usage = port.usage;
     this.#handshake = handshake;
     this.#headBytes = scan.headBytes;
+    this.#closer = closerOf(scan.connection);
     this.x = new Exchange(request, { wire: this, rules: port.rules });
     const { contentLength } = request;
     this.#body = contentLength === 0 ? undefined : new RequestBody(res, socket.silence, contentLength);
@@ -288,6 +301,7 @@ export class UwsWire implements Wire, StreamOwner {
   #writeWhole(body: string | Uint8Array): void {
     const closes = this.#closes();
     this.#writeHead();
+    if (closes) this.#tellEngineCloses();
     this.#res.end(body, closes);
     this.#written = true;
     this.finished();
@@ -339,8 +353,16 @@ export class UwsWire implements Wire, StreamOwner {
     const token = response.adds('server') ? x.serverToken : '';
     writeHeaders(res, headers ?? NO_HEADERS, this.#socket.headLines.serverAnd(response.type, token));
     const { keepaliveHeader } = x.rules.connection;
-    if (keepaliveHeader !== undefined && !this.#closes())
+    if (this.#closer === 'engine') {
+      // Who closes for another reason writes the header as well.
+      if (!this.#closes()) this.#tellEngineCloses();
+    } else if (keepaliveHeader !== undefined && !this.#closes())
       res.writeHeader('Connection', 'keep-alive').writeHeader('Keep-Alive', keepaliveHeader);
+  }
+
+  /** Writes what uWebSockets.js writes unless the client has said it. */
+  #tellEngineCloses(): void {
+    if (this.#closer === 'engine') this.#res.writeHeader('Connection', 'close');
   }
 
   #writeLarge(body: Buffer): void {
@@ -357,6 +379,7 @@ export class UwsWire implements Wire, StreamOwner {
     const { draining, admission } = this.#socket;
     return (
       this.#isEarly ||
+      this.#closer === 'gateway' ||
       closing ||
       draining ||
       admission.isCrowded ||
