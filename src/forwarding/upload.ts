@@ -118,7 +118,7 @@ export class PassingUpload implements Upload {
         (isWhole) => {
           this.#isWhole = isWhole;
           if (isWhole && this.#remembered) keepBody(this.#x, Buffer.concat(this.#remembered));
-          return isWhole ? this.#passSoon(sender) : sender.bodyLost();
+          return isWhole ? this.#passLast(sender) : sender.bodyLost();
         },
         (error: unknown) => sender.fault(error as Error),
       );
@@ -145,14 +145,22 @@ export class PassingUpload implements Upload {
 
   /** Sends pieces that arrive in one turn of the event loop as one, with the end of the body if it has come. */
   #passSoon(sender: Sender): void {
-    this.#due ??= setImmediate(() => {
-      this.#due = undefined;
-      try {
-        this.#pass();
-      } catch (error) {
-        sender.fault(error as Error);
-      }
-    });
+    this.#due ??= setImmediate(() => this.#passNow(sender));
+  }
+
+  /** Sends the end of the body with what is due. The head of an HTTP/2 request then leaves with it, if it has not left yet. */
+  #passLast(sender: Sender): void {
+    clearImmediate(this.#due);
+    this.#passNow(sender);
+  }
+
+  #passNow(sender: Sender): void {
+    this.#due = undefined;
+    try {
+      this.#pass();
+    } catch (error) {
+      sender.fault(error as Error);
+    }
   }
 
   #pass(): void {
