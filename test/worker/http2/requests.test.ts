@@ -23,6 +23,7 @@ server {
   location = /trailers { add_trailer X-End "$body_bytes_sent"; return 200 "body"; }
   location = /204 { return 204; }
   location = /205 { return 205 "text"; }
+  location = /call { grpc_pass 127.0.0.1:1; return 404; }
   location = /unread { add_trailer X-End "$body_bytes_sent"; return 200 "body"; }
   location = /444 { return 444; }
   location = /echo { proxy_pass http://127.0.0.1:PORT/length; }
@@ -319,6 +320,32 @@ for (const { it, path, ...init } of [
     await expect.poll(() => lines().length).toBe(600);
     expect(new Set(lines())).toEqual(new Set(['200 OK']));
   });
+
+for (const { path, method } of [
+  { path: '/204', method: 'POST' },
+  { path: '/205', method: 'POST' },
+  { path: '/call', method: 'POST' },
+  { path: '/', method: 'HEAD' },
+]) {
+  test(`${method} ${path} with a body that nobody reads gets its head`, async (t) => {
+    const { port } = await start(t);
+    const client = await openFrames(port);
+    const fields = fieldBlock([
+      [':method', method],
+      [':scheme', 'http'],
+      [':path', path],
+      [':authority', 'a.example'],
+      ['content-type', 'application/grpc'],
+    ]);
+    client.send(
+      frame(FRAME.headers, { stream: 1, flags: END_HEADERS, payload: fields }),
+      frame(FRAME.data, { stream: 1, flags: END_STREAM, payload: Buffer.from('body') }),
+    );
+    await expect.poll(() => client.frames.some(({ stream }) => stream === 1)).toBe(true);
+    expect(client.frames.find(({ stream }) => stream === 1)?.type).toBe(FRAME.headers);
+    client.destroy();
+  });
+}
 
 test('return 444 resets the stream, and the others of its connection go on', async (t) => {
   const { port } = await start(t);

@@ -245,7 +245,8 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
     // Node.js also ends a stream that the client or the connection has aborted.
     if (!this.#isResponseComplete) return this.#leave(true);
     // If trailers follow, the stream must stay open: Node.js sends none on a closed stream.
-    if (!this.#hasTrailers) this.#refuseRest();
+    if (this.#isHeadOnly) this.#refuseRestSoon();
+    else if (!this.#hasTrailers) this.#refuseRest();
     this.#body?.drop();
     this.#finish(false);
   }
@@ -258,6 +259,11 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
   /** Tells the client that the rest of its body is not needed (RFC 9113, 8.1). */
   #refuseRest(): void {
     if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
+  }
+
+  /** Waits until a head or trailers are sent: Node.js does so in the next turn, and not at all once the stream is closed. */
+  #refuseRestSoon(): void {
+    if (this.#body) setImmediate(guarded(this.x, () => this.#refuseRest()));
   }
 
   streamClosed(): void {
@@ -312,8 +318,7 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
 
   #sendTrailers(): void {
     this.#stream.sendTrailers(plainFields(this.x.response.trailerFields()));
-    // Node.js sends them in the next turn.
-    setImmediate(guarded(this.x, () => this.#refuseRest()));
+    this.#refuseRestSoon();
   }
 
   #common(lengthBytes: number | undefined): Parameters<typeof responseFields>[0] {
