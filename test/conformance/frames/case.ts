@@ -29,8 +29,8 @@ interface Alike {
 }
 
 interface Different {
-  /** The outcome of gw, and why it is another one. */
-  readonly gw: string;
+  /** The outcome of gw, several where versions of Node.js differ, and why it is another one. */
+  readonly gw: string | readonly string[];
   readonly because: string;
 }
 

@@ -234,6 +234,8 @@ export const CONNECTION: Sections = {
       it: 'wants no PRIORITY of a stream that depends on itself',
       sent: [priority(1, 1)],
       nginx: 'connection: PROTOCOL_ERROR',
+      gw: ['connection: PROTOCOL_ERROR', ''],
+      because: 'from Node.js 22 on, nghttp2 ignores PRIORITY',
     },
     {
       it: 'serves a request that depends on another',
