@@ -119,7 +119,7 @@ export async function compileLocation(
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
-    rewrite: rewriteOf(plan, rewrite),
+    rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: accessOf(plan, compiled, context),
     pairs: parts.find(({ pairs }) => pairs)?.pairs,
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
@@ -211,17 +211,21 @@ function withoutAuthDelay(plan: LocationPlan): LocationPlan {
 /** The phases after the rewrite phase. */
 function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], context: LocationContext): Handler {
   const { core } = plan;
-  const used = compiled.filter(({ parts: { preaccess, access, precontent, content } }) =>
-    Boolean(preaccess ?? access ?? precontent ?? content),
+  const used = compiled.filter(({ parts: { identify, preaccess, access, precontent, content } }) =>
+    Boolean(identify ?? preaccess ?? access ?? precontent ?? content),
   );
   const make = (): Handler => {
     const parts = used.map((part) => part.parts);
     const all = (phase: 'preaccess' | 'precontent'): Handler[] => parts.flatMap((part) => part[phase] ?? []);
     const access = accessOf(plan, used, context) ?? [];
     const content = parts.find((part) => part.content)?.content ?? notFound;
-    return sequence([...all('preaccess'), access, all('precontent'), content].flat());
+    return sequence([...identifying(parts), ...all('preaccess'), access, all('precontent'), content].flat());
   };
   return sharedBy(context.shared.respond, [core], { used, make });
+}
+
+function identifying(parts: readonly LocationParts[]): readonly Handler[] {
+  return parts.flatMap(({ identify }) => identify ?? []);
 }
 
 function accessOf(

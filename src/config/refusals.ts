@@ -45,7 +45,6 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
   [/^(auth_)?oidc(_|$)/, 'gw logs nobody in: use auth_request'],
   [/^jwt(_|$)/, 'use auth_jwt'],
-  [/^auth_jwt_key_request$/, 'gw reads keys from files: use auth_jwt_key_file'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],

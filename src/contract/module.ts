@@ -127,6 +127,11 @@ export interface LocationParts {
   readonly pairs?: (x: Exchange) => readonly PairPaths[];
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
+  /**
+   * Waits for what values of this location ask for without waiting. Runs before the rewrite steps, if there are any, and
+   * before `preaccess`.
+   */
+  readonly identify?: Handler;
   readonly rewrite?: readonly Handler[];
   readonly preaccess?: Handler;
   /** `satisfy` decides how it is combined with the checks of other modules. */

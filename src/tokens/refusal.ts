@@ -8,7 +8,6 @@ type RefusalReason =
   | 'algorithm'
   | 'critical'
   | 'key id'
-  | 'keys'
   | 'size'
   | 'key'
   | 'claims'
@@ -22,7 +21,7 @@ type RefusalReason =
 /** A refused token. It has no part of the token but what `subject` says. */
 export interface TokenRefusal {
   readonly refused: RefusalReason;
-  /** `parts`: how many it has. `number`: the name of the claim. */
+  /** `parts`: how many it has. `key`: the key id that no key has. `number`: the name of the claim. */
   readonly subject?: string;
 }
 

@@ -70,6 +70,8 @@ export class TokenVerifier {
     const algorithm = alg as string;
     if (set.needsKid && kid === undefined && set.keys.length > 1) return { refused: 'key id' };
     const candidates = candidatesFor(header.members, set);
+    if (candidates.length === 0 && typeof kid === 'string' && !set.keys.some((key) => key.kid === kid))
+      return { refused: 'key', subject: kid };
     if (!candidates.some((key) => isSigned(text, key, algorithm))) return { refused: 'key' };
     const claims = this.#object(text.slice(text.indexOf('.') + 1, text.lastIndexOf('.')));
     if (!claims) return { refused: 'claims' };

@@ -25,6 +25,9 @@ export interface Protection {
 /** A JWK set: the absolute path of its file, or a name with variables. */
 type KeyFile = { readonly path: string } | NamedFile;
 
+/** `auth_jwt_key_request`: the URL of a JWK set, or the URI of a subrequest whose response is one. */
+type KeyRequest = { readonly url: string } | { readonly uri: ComplexValue };
+
 /** `auth_jwt_require value ... [error=status]`: none of the values may be empty or `0`. */
 interface Requirement {
   readonly values: readonly ComplexValue[];
@@ -42,6 +45,7 @@ export interface NamedMember {
 export interface AuthJwtConfig {
   readonly protection?: Protection;
   readonly keyFiles?: readonly KeyFile[];
+  readonly keyRequests?: readonly KeyRequest[];
   readonly keyCacheMs: number;
   readonly leewayMs: number;
   readonly type: 'signed';
@@ -85,6 +89,27 @@ const keyFile = readers.oneWord<KeyFile>('file', (word, scope) => {
   const name = scope.complexValue(word);
   return namedFile(name, scope.confDir) ?? { path: resolve(scope.confDir, constantText(name) ?? '') };
 });
+
+const keyRequest = readers.oneWord<KeyRequest>('uri | https URL', (word, scope) => {
+  if (!/^https?:/i.test(word.value)) return { uri: scope.complexValue(word) };
+  const fault = urlFault(word.value);
+  if (fault === undefined) return { url: new URL(word.value).href };
+  scope.report.emerg(`invalid URL "${word.value}" in "${scope.directive}" directive`, word.span, fault);
+  return undefined;
+});
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** Why keys may not be fetched from a URL. */
+function urlFault(text: string): string | undefined {
+  if (text.includes('$')) return 'its keys are fetched once for all requests: no variables';
+  if (!URL.canParse(text)) return 'expected a URL such as https://issuer.example/jwks.json';
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== '' || password !== '') return 'no user name and no password';
+  if (protocol === 'http:' && !LOOPBACK.test(hostname))
+    return 'whoever is on the way could replace the keys: use https';
+  return undefined;
+}
 
 const requirement: ArgReader<Requirement> = readers.words(
   { syntax: '$value ... [error=401 | 403]', min: 1, max: Infinity },
@@ -140,12 +165,22 @@ export const directives = directivesFor<AuthJwtConfig>()({
     roles: pathFrom('confDir'),
     source: `${PLUS}#auth_jwt_key_file`,
   },
+  auth_jwt_key_request: {
+    contexts: CONTEXTS,
+    args: keyRequest,
+    into: 'keyRequests',
+    repeat: 'append',
+    summary:
+      'JWK set with keys that verify tokens: the response of a subrequest, or a URL, which is fetched once for all workers, and again before its keys are stale or when a token names an unknown key.',
+    source: `${PLUS}#auth_jwt_key_request`,
+  },
   auth_jwt_key_cache: {
     contexts: CONTEXTS,
     args: readers.time,
     into: 'keyCacheMs',
     default: 0,
-    summary: 'For how long a key file is not looked at again. At least one second.',
+    summary:
+      'For how long a key file is not looked at again, at least one second, and for how long the response of a subrequest is kept.',
     source: `${PLUS}#auth_jwt_key_cache`,
   },
   auth_jwt_leeway: {

@@ -1,9 +1,17 @@
-import { type Build, moduleFor, type VariableDefinition, type VariableFamily } from '../../contract/index.ts';
+import {
+  type Build,
+  moduleFor,
+  type VariableDefinition,
+  type VariableFamily,
+  type WorkerScope,
+} from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { SharedText } from '../../zone/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
 import { KeyFiles, readKeys } from './key-files.ts';
-import { compileAccess, compileTokens } from './token-check.ts';
+import { KeyUrl, keyZone } from './key-url.ts';
+import { compileAccess, compileTokens, compileWait } from './token-check.ts';
 import { lastToken, type TokenResources } from './token-judge.ts';
 
 /** Verified tokens that a worker keeps. */
@@ -19,6 +27,47 @@ function verifiesTokens({ protection }: AuthJwtConfig): boolean {
 function requiresToken({ protection }: AuthJwtConfig): boolean {
   return protection !== undefined && !isOff(protection);
 }
+
+/** The URLs that keys are fetched from, with the index of their directives. */
+function urlsOf(config: AuthJwtConfig): readonly { readonly url: string; readonly index: number }[] {
+  if (!verifiesTokens(config)) return [];
+  return (config.keyRequests ?? []).flatMap((request, index) =>
+    'url' in request ? [{ url: request.url, index }] : [],
+  );
+}
+
+function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls'> {
+  const shared = worker.share(
+    'auth_jwt',
+    () => ({
+      files: new KeyFiles((fault) => worker.log.write('error', fault)),
+      verifier: new TokenVerifier({ mostTokens: MOST_TOKENS, mostBytes: MOST_BYTES }),
+    }),
+    () => undefined,
+  );
+  // A reload reads changed files at once.
+  shared.files.expire();
+  return shared;
+}
+
+function openUrl(url: string, worker: WorkerScope): KeyUrl {
+  const zone = keyZone(url).name;
+  return worker.share(
+    zone,
+    () =>
+      new KeyUrl({
+        url,
+        shared: new SharedText(worker.zone(zone), worker.workerId),
+        tell: (result, fault) => {
+          worker.metrics.counter(FETCHES, { result }).add();
+          if (result === 'failed') worker.log.write('error', fault);
+        },
+      }),
+    (opened) => opened.close(),
+  );
+}
+
+const FETCHES = { name: 'gw_jwks_fetches_total', help: 'Fetches of the keys of issuers.' };
 
 type TokenOf = (x: Exchange) => VerifiedToken | undefined;
 
@@ -84,18 +133,11 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
       if (keys && 'fault' in keys) report.phrase('keyFiles', keys.fault, { index });
     }
   },
-  provision(_config, worker) {
-    const shared = worker.share(
-      'auth_jwt',
-      () => ({
-        files: new KeyFiles((fault) => worker.log.write('error', fault)),
-        verifier: new TokenVerifier({ mostTokens: MOST_TOKENS, mostBytes: MOST_BYTES }),
-      }),
-      () => undefined,
-    );
-    // A reload reads changed files at once.
-    shared.files.expire();
-    return shared;
+  zones: (config) =>
+    urlsOf(config).map(({ url, index }) => ({ zone: keyZone(url), field: 'keyRequests', index })),
+  provision(config, worker) {
+    const urls = urlsOf(config).map(({ url }) => [url, openUrl(url, worker)] as const);
+    return { ...openFiles(worker), urls: new Map(urls) };
   },
   defines: ({ members = [] }) =>
     Object.fromEntries(
@@ -112,8 +154,12 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
       ]),
     ),
   tokens: compileTokens,
-  compile: (config, resources, build) =>
-    requiresToken(config) ? { access: compileAccess(config, resources, build) } : {},
-  explanation: { runs: true },
+  compile(config, resources, build) {
+    const identify = verifiesTokens(config) ? compileWait(config, resources, build) : undefined;
+    const access = requiresToken(config) ? compileAccess(config, resources, build) : undefined;
+    return { ...(identify && { identify }), ...(access && { access }) };
+  },
+  // Without a running gateway, no keys are fetched.
+  explanation: { runs: true, provision: (_config, scope) => ({ ...openFiles(scope), urls: new Map() }) },
   rules: () => import('./rules.ts'),
 });

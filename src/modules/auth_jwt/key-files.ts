@@ -1,13 +1,11 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { systemFailure } from '../../system/index.ts';
-import { type KeySet, readKeySet } from '../../tokens/index.ts';
-
-/** Keys of a file, or why there are none. */
-type KeysOfFile = KeySet | { readonly fault: string };
+import { readKeySet } from '../../tokens/index.ts';
+import type { KeysOrFault } from './key-origin.ts';
 
 interface KnownFile {
-  readonly keys: KeysOfFile;
+  readonly keys: KeysOrFault;
   /** Changes whenever the file does. */
   readonly version: string;
   lookedAtMs: number;
@@ -21,7 +19,7 @@ const SHORTEST_CACHE_MS = 1_000;
 const MOST_BYTES = 1_048_576;
 
 /** Reads the keys of a file. */
-export function readKeys(path: string): KeysOfFile {
+export function readKeys(path: string): KeysOrFault {
   try {
     if (statSync(path).size > MOST_BYTES) return { fault: `the key file "${path}" is larger than 1 MiB` };
     const keys = readKeySet(readFileSync(path, 'utf8'));
@@ -50,13 +48,13 @@ export class KeyFiles {
   }
 
   /** Returns the keys of a file that was looked at in the last `cacheMs`. */
-  keysOf(path: string, cacheMs: number, nowMs: number): KeysOfFile {
+  keysOf(path: string, cacheMs: number, nowMs: number): KeysOrFault {
     const known = this.#known.get(path);
     const isFresh = known && nowMs < known.lookedAtMs + Math.max(cacheMs, SHORTEST_CACHE_MS);
     return isFresh ? known.keys : this.#look(path, known, nowMs);
   }
 
-  #look(path: string, before: KnownFile | undefined, nowMs: number): KeysOfFile {
+  #look(path: string, before: KnownFile | undefined, nowMs: number): KeysOrFault {
     const version = versionOf(path);
     if (before && before.version === version) {
       before.lookedAtMs = nowMs;

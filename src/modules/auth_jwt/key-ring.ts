@@ -4,52 +4,100 @@ import { compileNamedFile, type Exchange } from '../../http/index.ts';
 import { joinKeys, type KeySet } from '../../tokens/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import type { KeyFiles } from './key-files.ts';
+import type { KeyOrigin } from './key-origin.ts';
+import { compileKeyRequest } from './key-request.ts';
+import type { KeyUrl } from './key-url.ts';
 
-/** The keys for a request, and the sources that have none at present. */
-export interface KeyRing {
+/** The sources of keys that the locations of a worker share. */
+export interface KeySources {
+  readonly files: KeyFiles;
+  /** By URL; empty where requests are explained. */
+  readonly urls: ReadonlyMap<string, KeyUrl>;
+}
+
+/** The keys for a request, and why sources have none at present. */
+interface Ring {
   readonly keys: KeySet;
   readonly faults: readonly string[];
 }
 
-const NO_KEYS: KeyRing = {
+const NO_KEYS: Ring = {
   keys: joinKeys([], { needsKid: false }),
-  faults: ['"auth_jwt" has no keys here: "auth_jwt_key_file" is not set'],
+  faults: ['"auth_jwt" has no keys here: neither "auth_jwt_key_file" nor "auth_jwt_key_request" is set'],
 };
 
 /** Joined sets that are kept: names of files may contain variables. */
-const MOST_RINGS = 100;
+const MOST_SETS = 100;
 
-/** Compiles the keys of a location. They are joined again only if one of the sets has changed. */
-export function compileKeyRing(
-  { keyFiles = [], keyCacheMs, algorithms, strictKid }: AuthJwtConfig,
-  files: KeyFiles,
-  build: Build,
-): (x: Exchange, nowMs: number) => KeyRing {
-  const pathsOf = keyFiles.map((file) => {
-    if (!('path' in file)) return compileNamedFile(file, build, 'key file');
-    const { path } = file;
-    return () => path;
-  });
-  const joined = new LRUCache<string, KeySet>({ max: MOST_RINGS });
-  let last: { readonly sets: readonly KeySet[]; readonly keys: KeySet } | undefined;
-  const join = (sets: readonly KeySet[]): KeySet => {
-    if (last?.sets.length === sets.length && last.sets.every((set, index) => set === sets[index]))
-      return last.keys;
-    const id = sets.map((set) => set.id).join(' ');
-    const keys = joined.get(id) ?? joinKeys(sets, { algorithms, needsKid: strictKid });
-    joined.set(id, keys);
-    last = { sets, keys };
-    return keys;
-  };
-  if (pathsOf.length === 0) return () => NO_KEYS;
-  return (x, nowMs) => {
+/** The keys of one location, from all of its sources. */
+export class KeyRing {
+  /** True if some of the keys have to be waited for. */
+  readonly asks: boolean;
+  readonly #config: AuthJwtConfig;
+  readonly #origins: readonly KeyOrigin[];
+  readonly #joined = new LRUCache<string, KeySet>({ max: MOST_SETS });
+  #last: { readonly sets: readonly KeySet[]; readonly keys: KeySet } | undefined;
+
+  constructor(config: AuthJwtConfig, sources: KeySources, build: Build) {
+    this.#config = config;
+    this.#origins = compileOrigins(config, sources, build);
+    this.asks = this.#origins.some(({ ask }) => ask);
+  }
+
+  /** The keys that are known now. */
+  of(x: Exchange, nowMs: number): Ring {
+    if (this.#origins.length === 0) return NO_KEYS;
     const sets: KeySet[] = [];
     const faults: string[] = [];
-    for (const pathOf of pathsOf) {
-      const keys = files.keysOf(pathOf(x), keyCacheMs, nowMs);
+    for (const origin of this.#origins) {
+      const keys = origin.known(x, nowMs);
       if ('fault' in keys) faults.push(keys.fault);
       else sets.push(keys);
     }
-    return { keys: join(sets), faults };
-  };
+    return { keys: this.#join(sets), faults };
+  }
+
+  /** Waits for keys: of sources without any, or the one that a token names. `undefined`: there is nothing to wait for. */
+  ask(x: Exchange, missing: 'all' | 'one', nowMs: number): Promise<unknown> | undefined {
+    const waits = this.#origins.flatMap((origin) => {
+      const isAsked = missing === 'one' || 'fault' in origin.known(x, nowMs);
+      return (isAsked && origin.ask?.(x, missing, nowMs)) || [];
+    });
+    return waits.length > 0 ? Promise.all(waits) : undefined;
+  }
+
+  /** Joins sets. They are joined again only if one of them has changed. */
+  #join(sets: readonly KeySet[]): KeySet {
+    const last = this.#last;
+    if (last?.sets.length === sets.length && last.sets.every((set, index) => set === sets[index]))
+      return last.keys;
+    const { algorithms, strictKid: needsKid } = this.#config;
+    const id = sets.map((set) => set.id).join(' ');
+    const keys = this.#joined.get(id) ?? joinKeys(sets, { algorithms, needsKid });
+    this.#joined.set(id, keys);
+    this.#last = { sets, keys };
+    return keys;
+  }
+}
+
+function compileOrigins(
+  { keyFiles = [], keyRequests = [], keyCacheMs }: AuthJwtConfig,
+  { files, urls }: KeySources,
+  build: Build,
+): readonly KeyOrigin[] {
+  return [
+    ...keyFiles.map((file): KeyOrigin => {
+      const pathOf = 'path' in file ? () => file.path : compileNamedFile(file, build, 'key file');
+      return { known: (x, nowMs) => files.keysOf(pathOf(x), keyCacheMs, nowMs) };
+    }),
+    ...keyRequests.map((request): KeyOrigin => {
+      if ('uri' in request) return compileKeyRequest(request.uri, keyCacheMs, build);
+      const keys = urls.get(request.url);
+      if (!keys) return { known: () => ({ fault: `the keys at "${request.url}" are not fetched` }) };
+      return {
+        known: (_x, nowMs) => keys.keys(nowMs),
+        ask: (_x, missing, nowMs) => keys.ask(missing, nowMs),
+      };
+    }),
+  ];
 }

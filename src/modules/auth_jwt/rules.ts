@@ -22,7 +22,7 @@ const jwtWithoutKeys: ModuleRule<AuthJwtConfig> = {
   severity: 'error',
   summary: '"auth_jwt" without keys',
   why: 'No token can be verified: every request with one gets 500, and those without one get 401.',
-  fix: 'Name the file with the keys of the issuer, a JWK set, in "auth_jwt_key_file".',
+  fix: 'Name the file with the keys of the issuer, a JWK set, in "auth_jwt_key_file", or their URL in "auth_jwt_key_request".',
   bad: { in: 'location', text: 'auth_jwt "api";' },
   good: {
     in: 'location',
@@ -32,11 +32,16 @@ const jwtWithoutKeys: ModuleRule<AuthJwtConfig> = {
   *check(config): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
     for (const block of protectedBlocks(config)) {
-      if (config.configIn(block).keyFiles) continue;
+      const { keyFiles, keyRequests } = config.configIn(block);
+      if (keyFiles ?? keyRequests) continue;
       const [at] = config.nodesIn(block, 'protection');
       if (!at || told.has(at)) continue;
       told.add(at);
-      yield { at, message: '"auth_jwt" has no keys here', hint: 'add "auth_jwt_key_file"' };
+      yield {
+        at,
+        message: '"auth_jwt" has no keys here',
+        hint: 'add "auth_jwt_key_file" or "auth_jwt_key_request"',
+      };
     }
   },
 };

@@ -1,5 +1,6 @@
 import type { Build } from '../../contract/index.ts';
-import { type AccessCheck, type Exchange, logContext } from '../../http/index.ts';
+import { type AccessCheck, type Exchange, type Handler, logContext } from '../../http/index.ts';
+import type { Counter } from '../../zone/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
@@ -18,13 +19,24 @@ export function compileTokens(config: AuthJwtConfig, resources: TokenResources, 
   };
 }
 
+/** Compiles the step that waits for keys; `undefined` if the location's keys never have to be waited for. */
+export function compileWait(
+  config: AuthJwtConfig,
+  resources: TokenResources,
+  build: Build,
+): Handler | undefined {
+  return new TokenJudge(config, resources, build).waits;
+}
+
 /** Compiles the access check, which logs refused requests. */
 export function compileAccess(config: AuthJwtConfig, resources: TokenResources, build: Build): AccessCheck {
   const faultOf = compileFault(config, resources, build);
   const isOff = compileIsOff(config, build);
+  const count = compileCount(build);
   return (x) => {
     if (isOff(x)) return undefined;
     const fault = faultOf(x);
+    count(fault?.result ?? 'accepted');
     if (!fault) return 'allowed';
     build.log.write(fault.denial.status === 500 ? 'error' : 'info', fault.message, logContext(x));
     return fault.denial;
@@ -44,6 +56,20 @@ function compileFault(
     const fault = judgement.token ? demand(x, judgement.token) : judgement.fault;
     judgement.isAccepted = !fault;
     return fault;
+  };
+}
+
+const CHECKS = { name: 'gw_auth_total', help: 'Requests whose sender was checked.' };
+
+function compileCount({
+  location: { path },
+  metrics,
+}: Build): (result: Fault['result'] | 'accepted') => void {
+  const counters = new Map<string, Counter>();
+  return (result) => {
+    const counter = counters.get(result) ?? metrics.counter(CHECKS, { location: path, kind: 'jwt', result });
+    counters.set(result, counter);
+    counter.add();
   };
 }
 
@@ -71,13 +97,14 @@ function compileDemands(
     const missing = scopes.find((scope) => !given.has(scope));
     if (missing !== undefined) {
       const denial = { status: 403, headers: challenge(x, 'insufficient_scope') };
-      return { message: `the token lacks the scope "${missing}"`, denial };
+      return { result: 'forbidden', message: `the token lacks the scope "${missing}"`, denial };
     }
     const failed = compiled.find(({ values }) => !values.every((valueOf) => isTrue(valueOf(x))));
     if (!failed) return undefined;
     const { status } = failed;
     const denial = status === 401 ? { status, headers: challenge(x, 'invalid_token') } : { status };
-    return { message: 'a value of "auth_jwt_require" is empty or 0', denial };
+    const result = status === 401 ? 'refused' : 'forbidden';
+    return { result, message: 'a value of "auth_jwt_require" is empty or 0', denial };
   };
 }
 

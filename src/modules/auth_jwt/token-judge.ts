@@ -5,18 +5,17 @@ import {
   type ClaimRules,
   claimsFault,
   isRefusal,
+  type KeySet,
   type TokenRefusal,
   type TokenVerifier,
   type VerifiedToken,
 } from '../../tokens/index.ts';
 import { type Challenge, compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
-import type { KeyFiles } from './key-files.ts';
-import { compileKeyRing, type KeyRing } from './key-ring.ts';
+import { KeyRing, type KeySources } from './key-ring.ts';
 
 /** What the locations of a worker share. */
-export interface TokenResources {
-  readonly files: KeyFiles;
+export interface TokenResources extends KeySources {
   readonly verifier: TokenVerifier;
 }
 
@@ -27,12 +26,15 @@ interface Judgement {
   readonly token?: VerifiedToken;
   /** Why there is none, for the log. */
   readonly fault?: Fault;
+  /** The keys among which that one is not that the token names. */
+  readonly lacking?: KeySet;
   /** Whether the location accepts the token; absent until that is asked. */
   isAccepted?: boolean;
 }
 
 /** Why a request is refused. */
 export interface Fault {
+  readonly result: 'none' | 'refused' | 'forbidden' | 'failed';
   readonly message: string;
   readonly denial: Denial;
 }
@@ -50,14 +52,14 @@ export class TokenJudge {
   readonly #verifier: TokenVerifier;
   readonly #rules: ClaimRules;
   readonly #tokenOf: (x: Exchange) => string | undefined;
-  readonly #ringOf: (x: Exchange, nowMs: number) => KeyRing;
+  readonly #ring: KeyRing;
   readonly #challenge: Challenge;
 
-  constructor(config: AuthJwtConfig, { files, verifier }: TokenResources, build: Build) {
+  constructor(config: AuthJwtConfig, { verifier, ...sources }: TokenResources, build: Build) {
     this.#config = config;
     this.#verifier = verifier;
     this.#tokenOf = compileTokenOf(config, build);
-    this.#ringOf = compileKeyRing(config, files, build);
+    this.#ring = new KeyRing(config, sources, build);
     this.#challenge = compileChallenge(config, build);
     this.#rules = {
       leewaySeconds: config.leewayMs / 1_000,
@@ -67,32 +69,65 @@ export class TokenJudge {
     };
   }
 
+  /** Waits for keys before a request is judged; absent if the location's keys never have to be waited for. */
+  get waits(): ((x: Exchange) => Promise<void> | undefined) | undefined {
+    return this.#ring.asks ? (x) => this.#wait(x) : undefined;
+  }
+
+  #wait(x: Exchange): Promise<void> | undefined {
+    // A subrequest may be the one for the keys.
+    if (x.main !== x || x.state(JUDGEMENT)?.by === this.#config || this.#tokenOf(x) === undefined)
+      return undefined;
+    const waiting = this.#ring.ask(x, 'all', Date.now());
+    return waiting ? waiting.then(() => this.#seekKey(x)) : this.#seekKey(x);
+  }
+
+  /** Judges, and once more if the key that a token names can be fetched. */
+  #seekKey(x: Exchange): Promise<void> | undefined {
+    const { lacking } = this.judgementOf(x);
+    if (x.done || !lacking) return undefined;
+    const nowMs = Date.now();
+    const asking = this.#ring.ask(x, 'one', nowMs);
+    if (asking) return asking.then(() => this.#judge(x));
+    // Another worker may have fetched them meanwhile.
+    if (this.#ring.of(x, nowMs).keys !== lacking) this.#judge(x);
+    return undefined;
+  }
+
   judgementOf({ main }: Exchange): Judgement {
     const known = main.state(JUDGEMENT);
     if (known?.by === this.#config) return known;
-    const judgement = { by: this.#config, ...this.#find(main) };
-    main.setState(JUDGEMENT, judgement);
-    return judgement;
+    this.#judge(main);
+    return main.state(JUDGEMENT) as Judgement;
   }
 
-  #find(x: Exchange): Pick<Judgement, 'token' | 'fault'> {
+  #judge(main: Exchange): void {
+    main.setState(JUDGEMENT, { by: this.#config, ...this.#find(main) });
+  }
+
+  #find(x: Exchange): Pick<Judgement, 'token' | 'fault' | 'lacking'> {
     const text = this.#tokenOf(x);
     if (text === undefined)
-      return { fault: { message: NONE, denial: { status: 401, headers: this.#challenge(x) } } };
+      return {
+        fault: { result: 'none', message: NONE, denial: { status: 401, headers: this.#challenge(x) } },
+      };
     const nowMs = Date.now();
-    const ring = this.#ringOf(x, nowMs);
-    const token = this.#verify(text, ring, nowMs);
+    const { keys, faults } = this.#ring.of(x, nowMs);
+    const token = this.#verify(text, keys, nowMs);
     if (!isRefusal(token)) return { token };
-    if (token.refused === 'keys') return { fault: { message: ring.faults.join('; '), denial: NO_KEYS } };
+    const lacking = token.refused === 'key' && token.subject !== undefined && { lacking: keys };
+    // A source that has no keys now may have the key of this token.
+    if (token.refused === 'key' && faults.length > 0)
+      return { ...lacking, fault: { result: 'failed', message: faults.join('; '), denial: NO_KEYS } };
     const denial = { status: 401, headers: this.#challenge(x, 'invalid_token') };
-    return { fault: { message: `the token is refused: ${wordsOf(token)}`, denial } };
+    const message = `the token is refused: ${wordsOf(token)}`;
+    return { ...lacking, fault: { result: 'refused', message, denial } };
   }
 
-  #verify(text: string, { keys, faults }: KeyRing, nowMs: number): VerifiedToken | TokenRefusal {
+  #verify(text: string, keys: KeySet, nowMs: number): VerifiedToken | TokenRefusal {
     if (text.length > this.#config.maxBytes) return { refused: 'size' };
     const token = this.#verifier.verify(text, keys);
-    // Another source may have the key, once it can be read.
-    if (isRefusal(token)) return faults.length > 0 && token.refused === 'key' ? { refused: 'keys' } : token;
+    if (isRefusal(token)) return token;
     const refusal = claimsFault(token.claims, this.#rules, nowMs);
     if (refusal?.refused === 'expired') this.#verifier.forget(text, keys);
     return refusal ?? token;
@@ -128,7 +163,6 @@ const WORDS: Readonly<Record<TokenRefusal['refused'], (subject: string) => strin
   algorithm: say('its algorithm is not supported'),
   critical: say('it has critical extensions'),
   'key id': say('it does not name one of several keys'),
-  keys: say('keys cannot be read'),
   key: say('no key verifies its signature'),
   claims: say('its claims are malformed'),
   number: (claim) => `its claim "${claim}" is not a number`,

@@ -53,5 +53,7 @@ test('a file that is missing refuses no token that another one verifies', async 
   expect(await statusOf(gw, NEW, '/?f=../new')).toBe(500);
   await gw.waitForLog(/unsafe key file name "\.\.\/new\.json"/);
   expect(await statusOf(gw, SECRET, '/none')).toBe(500);
-  await gw.waitForLog(/\[error\] .*"auth_jwt" has no keys here: "auth_jwt_key_file" is not set, client: /);
+  await gw.waitForLog(
+    /\[error\] .*"auth_jwt" has no keys here: neither "auth_jwt_key_file" nor "auth_jwt_key_request" is set, client: /,
+  );
 });

@@ -82,7 +82,6 @@ const FAULTS: Readonly<Record<TokenRefusal['refused'], (subject: string) => Dbre
   ),
   algorithm: undecodable('Wrong or unsupported encoding algorithm', "Unsupported 'alg' in the JWT header"),
   'key id': undecodable('No suitable key or wrong key type', 'The JWT names none of several keys'),
-  keys: undecodable('No suitable key or wrong key type'),
   size: undecodable('JWT cryptographic operation failed'),
   key: undecodable('No suitable key or wrong key type', 'None of the keys was able to decode the JWT'),
   claims: unfit('Parsing claims failed'),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type Member, MEMBER_CODES, MemberFault } from '../../../upstream/index.ts';
 import type { DynamicUpstreamsConfig } from '../directives.ts';
-import { getText } from './http.ts';
+import { askSource } from './http.ts';
 import { plainMember, type Source, unreadable } from './source.ts';
 
 const MAX_WEIGHT = 65_535;
@@ -26,7 +26,7 @@ export function consulSource(config: DynamicUpstreamsConfig & { readonly consulS
   const headers = consulToken === undefined ? {} : { 'X-Consul-Token': consulToken };
   return {
     async ask(signal) {
-      const { status, text } = await getText(url.href, headers, signal);
+      const { status, text } = await askSource(url.href, headers, signal);
       if (status !== 200) throw unreadable(`${url.host}: status ${status}`);
       return { members: readInstances(text) };
     },

@@ -1,45 +1,15 @@
-import { request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { getText, type TextResponse } from '../../../client/index.ts';
 import { readMembers } from '../../../upstream/index.ts';
 import { MAX_SOURCE_BYTES, type Source, unreadable } from './source.ts';
 
-/** A response of a source over HTTP. */
-interface SourceResponse {
-  readonly status: number;
-  readonly etag: string | undefined;
-  readonly text: string;
-}
-
-/** Sends a GET. Rejects with a `MemberFault`. Redirects are not followed. */
-export function getText(
+/** Sends a GET to a source. Rejects with a `MemberFault`. */
+export function askSource(
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<SourceResponse> {
-  const { host } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const request = url.startsWith('https:') ? tlsRequest : plainRequest;
-    const failed = (message: string): void => reject(unreadable(`${host}: ${message}`));
-    const sent = request(url, { headers, signal, agent: false }, (response) => {
-      const pieces: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes <= MAX_SOURCE_BYTES) return void pieces.push(piece);
-        failed(`the response is longer than ${MAX_SOURCE_BYTES} bytes`);
-        sent.destroy();
-      });
-      response.on('error', ({ message }) => failed(message));
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          etag: response.headers.etag,
-          text: Buffer.concat(pieces).toString(),
-        }),
-      );
-    });
-    sent.on('error', ({ message }) => failed(message));
-    sent.end();
+): Promise<TextResponse> {
+  return getText(url, { headers, signal, mostBytes: MAX_SOURCE_BYTES }).catch((error: unknown) => {
+    throw unreadable((error as Error).message);
   });
 }
 
@@ -50,11 +20,11 @@ export function httpSource(url: string, headers: readonly (readonly [string, str
     async ask(signal) {
       const own = Object.fromEntries(headers);
       const condition = etag === undefined ? {} : { 'If-None-Match': etag };
-      const response = await getText(url, { Accept: 'application/json', ...own, ...condition }, signal);
+      const response = await askSource(url, { Accept: 'application/json', ...own, ...condition }, signal);
       if (response.status === 304 && etag !== undefined) return undefined;
       if (response.status !== 200) throw unreadable(`${new URL(url).host}: status ${response.status}`);
       const members = readMembers(response.text, { allowsEmpty: true });
-      etag = response.etag;
+      etag = response.headers.etag;
       return { members };
     },
   };

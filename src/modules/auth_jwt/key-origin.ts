@@ -1,0 +1,13 @@
+import type { Exchange } from '../../http/index.ts';
+import type { KeySet } from '../../tokens/index.ts';
+
+/** Keys, or why there are none. */
+export type KeysOrFault = KeySet | { readonly fault: string };
+
+/** Where keys of a location come from: a file, a URL, a subrequest. */
+export interface KeyOrigin {
+  /** The keys that are known now. */
+  known(x: Exchange, nowMs: number): KeysOrFault;
+  /** Asks for keys: for `all` if none are known, or for `one` that a token names. `undefined`: there is nothing to wait for. */
+  ask?(x: Exchange, missing: 'all' | 'one', nowMs: number): Promise<void> | undefined;
+}

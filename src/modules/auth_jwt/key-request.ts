@@ -1,0 +1,58 @@
+import { LRUCache } from 'lru-cache';
+import type { ComplexValue } from '../../config/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { type Exchange, splitTarget, stateKey } from '../../http/index.ts';
+import { readKeySet } from '../../tokens/index.ts';
+import type { KeyOrigin, KeysOrFault } from './key-origin.ts';
+
+/** Longest response. */
+const MOST_BYTES = 1_048_576;
+/** Responses that a location keeps: its URI may contain variables. */
+const MOST_RESPONSES = 100;
+
+/** The responses to the requests for keys that a client's request has made, by URI. */
+const RESPONSES = stateKey<ReadonlyMap<string, KeysOrFault>>('auth_jwt_key_request');
+
+/** Compiles `auth_jwt_key_request uri`: a subrequest whose response is a JWK set, kept for `cacheMs`. */
+export function compileKeyRequest(uri: ComplexValue, cacheMs: number, build: Build): KeyOrigin {
+  const uriOf = build.value(uri);
+  const kept =
+    cacheMs > 0 ? new LRUCache<string, KeysOrFault>({ max: MOST_RESPONSES, ttl: cacheMs }) : undefined;
+  return {
+    known(x) {
+      const target = uriOf(x);
+      const keys = kept?.get(target) ?? x.main.state(RESPONSES)?.get(target);
+      return keys ?? { fault: `no keys from "${target}"` };
+    },
+    ask(x, missing) {
+      const target = uriOf(x);
+      const asked = x.main.state(RESPONSES);
+      if (missing === 'one' || asked?.has(target)) return undefined;
+      return request(x, target).then((keys) => {
+        x.main.setState(RESPONSES, new Map([...(asked ?? []), [target, keys]]));
+        if (!('fault' in keys)) kept?.set(target, keys);
+      });
+    },
+  };
+}
+
+async function request(x: Exchange, target: string): Promise<KeysOrFault> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  const { path, args } = splitTarget(target);
+  const { status } = await x.subrequest({
+    uri: path,
+    args,
+    keep: (piece) => {
+      bytes += piece.byteLength;
+      // The piece is only valid during this call.
+      if (bytes <= MOST_BYTES) pieces.push(Uint8Array.from(piece));
+      return Promise.resolve();
+    },
+  });
+  const fault = (why: string): KeysOrFault => ({ fault: `no keys from "${target}": ${why}` });
+  if (status !== 200) return fault(`status ${status}`);
+  if (bytes > MOST_BYTES) return fault('more than 1 MiB');
+  const keys = readKeySet(Buffer.concat(pieces).toString());
+  return 'fault' in keys ? fault(keys.fault) : keys;
+}

@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getText, type TextResponse } from '../../client/index.ts';
+import { isObject, parseJson } from '../../json.ts';
+import { readKeySet } from '../../tokens/index.ts';
+import type { SharedText, SharedTextDeclaration } from '../../zone/index.ts';
+import type { KeysOrFault } from './key-origin.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** Longest response. */
+const MOST_BYTES = 1_048_576;
+const MOST_KEYS = 100;
+const TIMEOUT_MS = 5 * SECOND;
+/** For how long keys are fresh: by `Cache-Control`, within these bounds. */
+const SHORTEST_MS = MINUTE;
+const USUAL_MS = 10 * MINUTE;
+const LONGEST_MS = DAY;
+/** Keys are fetched again when this part of their time is over. */
+const RENEWAL = 0.8;
+/** For how long keys serve when they cannot be fetched again. */
+const STALE_MS = DAY;
+/** Pauses between fetches: after a failure without known keys, after one with them, and for an unknown key id. */
+const RETRY_MS = 5 * SECOND;
+const RETRY_WITH_KEYS_MS = 30 * SECOND;
+const KEY_ID_MS = 30 * SECOND;
+const LOOK_MS = SECOND;
+const POLL_MS = 20;
+/** Requests of one worker that wait for a fetch; others are judged by the known keys. */
+const MOST_WAITING = 100;
+
+/** What all workers know of the keys at a URL. Times in ms since the epoch; 0: never. */
+interface KeyRecord {
+  readonly text: string;
+  /** When the last fetch began. */
+  readonly askedAtMs: number;
+  readonly fetchedAtMs: number;
+  readonly freshMs: number;
+  readonly failedAtMs: number;
+  /** The last fetch because of an unknown key id. */
+  readonly soughtAtMs: number;
+  readonly fault: string;
+}
+
+const NOTHING: KeyRecord = {
+  text: '',
+  askedAtMs: 0,
+  fetchedAtMs: 0,
+  freshMs: 0,
+  failedAtMs: 0,
+  soughtAtMs: 0,
+  fault: 'they have not been fetched yet',
+};
+
+/** The shared memory of the keys at a URL. The record repeats quotes of the text with backslashes. */
+export function keyZone(url: string): SharedTextDeclaration {
+  return { name: `auth_jwt: ${url}`, kind: 'shared text', bytes: 2 * MOST_BYTES + 4_096 };
+}
+
+interface KeyUrlParts {
+  readonly url: string;
+  readonly shared: SharedText;
+  /** Called by the worker that fetched. */
+  readonly tell: (result: 'ok' | 'failed', fault: string) => void;
+}
+
+/**
+ * The keys at a URL. One worker fetches them for all: who holds the seat. They are fetched before they are needed, again
+ * before they are stale, and at most every 30 s because a token names an unknown key.
+ */
+export class KeyUrl {
+  readonly #parts: KeyUrlParts;
+  readonly #seat;
+  readonly #timer: NodeJS.Timeout;
+  #asking: AbortController | undefined;
+  #isClosed = false;
+  #fetching: Promise<void> | undefined;
+  #waiting = 0;
+  #revision = -1;
+  #record = NOTHING;
+  #keys: KeysOrFault = { fault: '' };
+
+  constructor(parts: KeyUrlParts) {
+    this.#parts = parts;
+    this.#seat = parts.shared.seat(0);
+    this.#timer = setInterval(() => this.#renew(), LOOK_MS).unref();
+    this.#renew();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#isClosed = true;
+    this.#asking?.abort();
+    this.#seat.leave();
+  }
+
+  /** The keys, as long as they may serve. */
+  keys(nowMs: number): KeysOrFault {
+    this.#look();
+    const { text, fetchedAtMs, freshMs, fault } = this.#record;
+    if (text !== '' && nowMs < fetchedAtMs + freshMs + STALE_MS) return this.#keys;
+    return { fault: `no keys from "${this.#parts.url}": ${fault}` };
+  }
+
+  /** Waits for a fetch, if one is due: of `all` keys where there are none, of `one` that a token names. */
+  ask(missing: 'all' | 'one', nowMs: number): Promise<void> | undefined {
+    if (this.#waiting >= MOST_WAITING) return undefined;
+    const isBusy = this.#isBusy(nowMs);
+    if (!isBusy && !this.#isDue(missing, nowMs)) return undefined;
+    const { revision } = this;
+    this.#waiting += 1;
+    const fetching = isBusy ? this.#fetching : this.#begin(missing);
+    return (fetching ?? this.#others(revision)).finally(() => {
+      this.#waiting -= 1;
+    });
+  }
+
+  /** True while a worker fetches. */
+  #isBusy(nowMs: number): boolean {
+    this.#look();
+    const { askedAtMs, fetchedAtMs, failedAtMs } = this.#record;
+    return askedAtMs > Math.max(fetchedAtMs, failedAtMs) && nowMs < askedAtMs + TIMEOUT_MS;
+  }
+
+  get revision(): number {
+    return this.#parts.shared.revision;
+  }
+
+  #isDue(missing: 'all' | 'one' | 'renewal', nowMs: number): boolean {
+    this.#look();
+    const { text, fetchedAtMs, freshMs, failedAtMs, soughtAtMs } = this.#record;
+    if (missing === 'one') return nowMs >= soughtAtMs + KEY_ID_MS;
+    const pause = text === '' ? RETRY_MS : RETRY_WITH_KEYS_MS;
+    if (nowMs < failedAtMs + pause) return false;
+    return missing === 'all' || nowMs >= fetchedAtMs + freshMs * RENEWAL;
+  }
+
+  #renew(): void {
+    if (this.#isDue('renewal', Date.now())) void this.#begin('all');
+  }
+
+  /** Fetches; `undefined` if another worker does. */
+  #begin(why: 'all' | 'one'): Promise<void> | undefined {
+    if (this.#fetching) return this.#fetching;
+    if (!this.#seat.hold(2 * TIMEOUT_MS)) return undefined;
+    const now = Date.now();
+    // Another worker may have been faster.
+    if (!this.#isDue(why === 'one' ? 'one' : 'renewal', now)) {
+      this.#seat.leave();
+      return Promise.resolve();
+    }
+    this.#write((record) => ({ ...record, askedAtMs: now, ...(why === 'one' && { soughtAtMs: now }) }));
+    this.#fetching = this.#fetch().finally(() => {
+      this.#fetching = undefined;
+      this.#seat.leave();
+    });
+    return this.#fetching;
+  }
+
+  async #fetch(): Promise<void> {
+    const { url, tell } = this.#parts;
+    // A signal of `AbortSignal.any` may be collected before it fires (Node.js 20).
+    const asking = new AbortController();
+    const { signal } = asking;
+    const timer = setTimeout(() => asking.abort(), TIMEOUT_MS);
+    this.#asking = asking;
+    try {
+      const response = await getText(url, { headers: ACCEPT, signal, mostBytes: MOST_BYTES });
+      checkResponse(response);
+      const { text, headers } = response;
+      const freshMs = freshnessOf(headers['cache-control']);
+      const fetchedAtMs = Date.now();
+      const found = { text, fetchedAtMs, freshMs, failedAtMs: 0, fault: '' };
+      this.#write((record) => ({ ...record, ...found }));
+      tell('ok', '');
+    } catch (error) {
+      if (this.#isClosed) return;
+      const fault = signal.aborted ? 'no response within 5 s' : (error as Error).message;
+      this.#write((record) => ({ ...record, failedAtMs: Date.now(), fault }));
+      tell('failed', `keys of "${url}" could not be fetched: ${fault}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Waits until another worker has changed the record. */
+  async #others(revision: number): Promise<void> {
+    const until = Date.now() + TIMEOUT_MS;
+    while (this.revision === revision && Date.now() < until) await sleep(POLL_MS, undefined, { ref: false });
+  }
+
+  #write(next: (record: KeyRecord) => KeyRecord): void {
+    this.#parts.shared.change((text) => JSON.stringify(next(recordOf(text))));
+  }
+
+  #look(): void {
+    if (this.revision === this.#revision) return;
+    const read = this.#parts.shared.read();
+    if (!read) return;
+    const before = this.#record.text;
+    this.#revision = read.revision;
+    this.#record = recordOf(read.text);
+    if (this.#record.text !== before) this.#keys = readKeySet(this.#record.text);
+  }
+}
+
+const ACCEPT = { Accept: 'application/jwk-set+json, application/json' };
+
+function recordOf(text: string): KeyRecord {
+  return text === '' ? NOTHING : (JSON.parse(text) as KeyRecord);
+}
+
+/** Throws why a response has no keys. */
+function checkResponse({ status, text }: TextResponse): void {
+  if (status !== 200) throw new Error(`status ${status}`);
+  const json = parseJson(text);
+  if (isObject(json) && Array.isArray(json['keys']) && json['keys'].length > MOST_KEYS)
+    throw new Error(`more than ${MOST_KEYS} keys`);
+  const keys = readKeySet(text);
+  if ('fault' in keys) throw new Error(keys.fault);
+}
+
+/** For how long a response is fresh (RFC 9111, 5.2.2.1), within bounds. */
+function freshnessOf(cacheControl = ''): number {
+  const [, seconds] = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(cacheControl) ?? [];
+  if (seconds === undefined) return USUAL_MS;
+  return Math.min(Math.max(Number(seconds) * SECOND, SHORTEST_MS), LONGEST_MS);
+}
