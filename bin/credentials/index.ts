@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { collect, type Finish } from '../command-definition.ts';
+import type { ApiKeyOptions } from './api-keys.ts';
 import type { SetupOptions, StatusOptions } from './database.ts';
 import type { SignOptions, VerifyOptions } from './jwt.ts';
 import type { HashOptions } from './secrets.ts';
@@ -15,6 +16,16 @@ export function addCredentials(gw: Command, finish: Finish): void {
     .option('--bytes <count>', 'random bytes', '32')
     .action(async (options: { bytes: string }) => {
       finish((await import('./secrets.ts')).secret(options));
+    });
+  gw.command('apikey')
+    .description('make API keys for auth_api_key')
+    .command('new <id>')
+    .description('print a new key, and the line for auth_api_key_file, which has only its hash')
+    .option('--ttl <time>', 'how long it is valid, such as 90d (default: for ever)')
+    .option('--set <name=value>', 'an attribute, for $api_key_NAME; may be repeated', collect, [])
+    .option('--file <file>', 'append the line to this file instead of printing it')
+    .action(async (id: string, options: ApiKeyOptions) => {
+      finish((await import('./api-keys.ts')).newApiKey(id, options));
     });
   gw.command('hash-password')
     .description(

@@ -120,7 +120,7 @@ export async function compileLocation(
     except: blocks.except,
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
-    access: accessOf(plan, compiled, context),
+    access: rehearsedAccess(plan, compiled, context),
     pairs: parts.find(({ pairs }) => pairs)?.pairs,
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
     servedBy: used[parts.findIndex(({ content }) => content)]?.module.name,
@@ -222,6 +222,16 @@ function respondOf(plan: LocationPlan, compiled: readonly CompiledPart[], contex
     return sequence([...identifying(parts), ...all('preaccess'), access, all('precontent'), content].flat());
   };
   return sharedBy(context.shared.respond, [core], { used, make });
+}
+
+/** The access phase alone. Who asks must be known before it. */
+function rehearsedAccess(
+  plan: LocationPlan,
+  compiled: readonly CompiledPart[],
+  context: LocationContext,
+): Handler | undefined {
+  const access = accessOf(plan, compiled, context);
+  return access && sequence([...identifying(compiled.map(({ parts }) => parts)), access]);
 }
 
 function identifying(parts: readonly LocationParts[]): readonly Handler[] {

@@ -2,6 +2,7 @@ import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
 import { addition } from './addition.ts';
+import { authApiKey } from './auth_api_key/index.ts';
 import { authBasic } from './auth_basic/index.ts';
 import { authJwt } from './auth_jwt/index.ts';
 import { authRequest } from './auth_request.ts';
@@ -27,6 +28,7 @@ import { gzip } from './gzip/index.ts';
 import { headers } from './headers/index.ts';
 import { headersMore } from './headers_more.ts';
 import { health } from './health/index.ts';
+import { identityHeaders } from './identity_headers.ts';
 import { kv } from './kv/index.ts';
 import { limitConn } from './limit_conn/index.ts';
 import { limitRate } from './limit_rate.ts';
@@ -35,6 +37,7 @@ import { map } from './map/index.ts';
 import { memcached } from './memcached/index.ts';
 import { mirror } from './mirror.ts';
 import { proxy } from './proxy/index.ts';
+import { quota } from './quota/index.ts';
 import { rateLimit } from './ratelimit/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
@@ -54,6 +57,7 @@ import { userid } from './userid/index.ts';
 import { uwsgi } from './uwsgi.ts';
 import { workerEvents } from './worker_events/index.ts';
 
+export { isKeyId } from './auth_api_key/index.ts';
 export { hashPassword, PASSWORD_SCHEMES, type PasswordScheme } from './auth_basic/index.ts';
 export type { CachePurgeConfig } from './cache_purge/index.ts';
 export { type ControlConfig, endpointPath } from './control/index.ts';
@@ -76,13 +80,17 @@ export const MODULES: readonly AnyModule[] = [
   referer,
   secureLink,
   realip,
+  // Before all that reads who asks.
+  identityHeaders,
   limitReq,
   limitConn,
   access,
   authJwt,
+  authApiKey,
   authBasic,
   authRequest,
   // After the access phase: refused requests consume no rate and are no trials.
+  quota,
   rateLimit,
   circuitBreaker,
   limitRate,

@@ -38,4 +38,5 @@ export {
   rootPath,
 } from './root-files.ts';
 export { contextOptions, type ContextSettings } from './tls-context.ts';
+export { type FileContent, readParsed, WatchedFiles } from './watched-files.ts';
 export { openFilesLimit, raiseOpenFilesLimit } from './open-files.ts';

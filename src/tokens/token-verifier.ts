@@ -28,18 +28,24 @@ interface VerifierOptions {
   readonly metrics?: CacheCounters;
 }
 
+/** A verified token, and the id of the set with the key that verified it. */
+interface GenuineToken {
+  readonly keys: string;
+  readonly token: VerifiedToken;
+}
+
 /** Keys that are tried for a token that names none. */
 const MOST_CANDIDATES = 8;
 
 /**
  * Verifies the signature of tokens (RFC 7515). Only the keys decide which algorithms are allowed; a token's own `jwk`,
- * `jku`, `x5c` and the like are ignored. Verified tokens are kept in an LRU cache, under the whole token and the keys
- * that verified it; their claims are checked on every use, by the caller.
+ * `jku`, `x5c` and the like are ignored. Verified tokens are kept in an LRU cache, under the whole token, each
+ * with the keys that verified it last; their claims are checked on every use, by the caller.
  */
 export class TokenVerifier {
   readonly #metrics: CacheCounters | undefined;
   readonly #mostBytes: number;
-  readonly #genuine: LRUCache<string, VerifiedToken>;
+  readonly #genuine: LRUCache<string, GenuineToken>;
 
   constructor({ mostTokens, mostBytes, metrics }: VerifierOptions) {
     this.#metrics = metrics;
@@ -52,15 +58,15 @@ export class TokenVerifier {
 
   verify(token: string, keys: KeySet): VerifiedToken | TokenRefusal {
     this.#metrics?.requests.add();
-    const known = this.#genuine.get(cacheKey(token, keys));
-    if (!known) return this.#verifyNew(token, keys);
+    const known = this.#genuine.get(token);
+    if (known?.keys !== keys.id) return this.#verifyNew(token, keys);
     this.#metrics?.hits.add();
-    return known;
+    return known.token;
   }
 
   /** Removes a token whose time is over. */
   forget(token: string, keys: KeySet): void {
-    this.#genuine.delete(cacheKey(token, keys));
+    if (this.#genuine.peek(token)?.keys === keys.id) this.#genuine.delete(token);
   }
 
   #verifyNew(text: string, set: KeySet): VerifiedToken | TokenRefusal {
@@ -76,7 +82,7 @@ export class TokenVerifier {
     const claims = this.#object(text.slice(text.indexOf('.') + 1, text.lastIndexOf('.')));
     if (!claims) return { refused: 'claims' };
     const token = { text, header, claims };
-    this.#genuine.set(cacheKey(text, set), token);
+    this.#genuine.set(text, { keys: set.id, token });
     return token;
   }
 
@@ -101,10 +107,6 @@ export class TokenVerifier {
     const bytes = Buffer.from(encoded, 'base64url');
     return bytes.length > this.#mostBytes ? undefined : readObject(bytes);
   }
-}
-
-function cacheKey(token: string, { id }: KeySet): string {
-  return `${id} ${token}`;
 }
 
 /** Strict base64url, which Node.js does not demand: no other characters, no length that no bytes have. */

@@ -38,7 +38,7 @@ type CachePurgeConfig = modules.CachePurgeConfig;
 type EventsEndpoint = modules.EventsEndpoint;
 type ControlConfig = modules.ControlConfig;
 
-export const { hashPassword, PASSWORD_SCHEMES } = modules;
+export const { hashPassword, isKeyId, PASSWORD_SCHEMES } = modules;
 export type PasswordScheme = modules.PasswordScheme;
 
 /** Returns the configuration as `-T` prints it. */

@@ -44,6 +44,22 @@ const examples: Readonly<Record<string, Example>> = {
       await expect.poll(() => gw.output()).toMatch(/^127\.0\.0\.1 "GET \/ HTTP\/1\.1" 200 new_shop=1$/m);
     },
   },
+  'api-keys.conf': {
+    files: { 'api-keys': textOf('conf/examples/api-keys') },
+    calls: async (gw) => {
+      const [key = ''] = /gwk_\w+/.exec(textOf('conf/examples/api-keys.conf')) ?? [];
+      await gw.expect('GET /', {
+        status: 401,
+        headers: { 'www-authenticate': 'ApiKey realm="weather"' },
+      });
+      const { headers } = await gw.expect(
+        'GET /',
+        { status: 200, body: 'hello example\n' },
+        { headers: { 'x-api-key': key } },
+      );
+      expect(headers.get('ratelimit')).toMatch(/^"daily";r=999;t=\d+$/);
+    },
+  },
   'tokens.conf': {
     files: { 'issuer-keys.json': textOf('conf/examples/issuer-keys.json') },
     calls: async (gw) => {

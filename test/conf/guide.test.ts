@@ -12,6 +12,7 @@ const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${
 const ENVIRONMENT = {
   CLUSTER_SECRET: 'c'.repeat(32),
   DATABASE_URL: 'postgres://authenticator@localhost/app',
+  API_KEYS: join(ROOT, 'conf/examples/api-keys'),
   ISSUER_KEYS: join(ROOT, 'conf/examples/issuer-keys.json'),
   JWT_SECRET: randomBytes(32).toString('base64url'),
   PGRST_DB_URI: 'postgres://authenticator@localhost/app',

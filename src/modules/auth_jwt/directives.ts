@@ -13,6 +13,7 @@ import {
 } from '../../config/index.ts';
 import { namedFile, type NamedFile } from '../../http/index.ts';
 import { ALGORITHMS } from '../../tokens/index.ts';
+import type { Binding } from './bound.ts';
 
 /** `auth_jwt realm [token=$variable]`. */
 export interface Protection {
@@ -53,6 +54,7 @@ export interface AuthJwtConfig {
   readonly members?: readonly NamedMember[];
   readonly audiences?: readonly string[];
   readonly scopes?: readonly string[];
+  readonly bound: Binding;
   readonly strictKid: boolean;
   readonly maxBytes: number;
   readonly algorithms?: readonly string[];
@@ -238,6 +240,15 @@ export const directives = directivesFor<AuthJwtConfig>()({
     args: readers.texts,
     into: 'scopes',
     summary: 'The scopes that a token must have, all of them, in `scope` or `scp`. Without one: 403.',
+    source: 'gw',
+  },
+  auth_jwt_bound: {
+    contexts: CONTEXTS,
+    args: readers.oneOf('auto', 'required', 'off'),
+    into: 'bound',
+    default: 'auto',
+    summary:
+      'Whether a token that is bound to a client certificate (`cnf`, RFC 8705) counts only on a connection with that certificate: `required` refuses tokens without such a binding, `off` ignores it.',
     source: 'gw',
   },
   auth_jwt_strict_kid: {

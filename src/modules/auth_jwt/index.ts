@@ -9,7 +9,7 @@ import type { Exchange } from '../../http/index.ts';
 import { SharedText } from '../../zone/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
-import { KeyFiles, readKeys } from './key-files.ts';
+import { openKeyFiles, readKeys } from './key-files.ts';
 import { KeyUrl, keyZone } from './key-url.ts';
 import { compileAccess, compileTokens, compileWait } from './token-check.ts';
 import { lastToken, type TokenResources } from './token-judge.ts';
@@ -40,7 +40,7 @@ function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls'> {
   const shared = worker.share(
     'auth_jwt',
     () => ({
-      files: new KeyFiles((fault) => worker.log.write('error', fault)),
+      files: openKeyFiles((fault) => worker.log.write('error', fault)),
       verifier: new TokenVerifier({ mostTokens: MOST_TOKENS, mostBytes: MOST_BYTES }),
     }),
     () => undefined,

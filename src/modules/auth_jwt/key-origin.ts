@@ -9,5 +9,5 @@ export interface KeyOrigin {
   /** The keys that are known now. */
   known(x: Exchange, nowMs: number): KeysOrFault;
   /** Asks for keys: for `all` if none are known, or for `one` that a token names. `undefined`: there is nothing to wait for. */
-  ask?(x: Exchange, missing: 'all' | 'one', nowMs: number): Promise<void> | undefined;
+  ask?(x: Exchange, missing: 'all' | 'one'): Promise<void> | undefined;
 }

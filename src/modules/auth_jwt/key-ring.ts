@@ -61,7 +61,7 @@ export class KeyRing {
   ask(x: Exchange, missing: 'all' | 'one', nowMs: number): Promise<unknown> | undefined {
     const waits = this.#origins.flatMap((origin) => {
       const isAsked = missing === 'one' || 'fault' in origin.known(x, nowMs);
-      return (isAsked && origin.ask?.(x, missing, nowMs)) || [];
+      return (isAsked && origin.ask?.(x, missing)) || [];
     });
     return waits.length > 0 ? Promise.all(waits) : undefined;
   }
@@ -88,15 +88,20 @@ function compileOrigins(
   return [
     ...keyFiles.map((file): KeyOrigin => {
       const pathOf = 'path' in file ? () => file.path : compileNamedFile(file, build, 'key file');
-      return { known: (x, nowMs) => files.keysOf(pathOf(x), keyCacheMs, nowMs) };
+      return {
+        known(x, nowMs) {
+          const content = files.content(pathOf(x), keyCacheMs, nowMs);
+          return 'value' in content ? content.value : content;
+        },
+      };
     }),
     ...keyRequests.map((request): KeyOrigin => {
       if ('uri' in request) return compileKeyRequest(request.uri, keyCacheMs, build);
       const keys = urls.get(request.url);
       if (!keys) return { known: () => ({ fault: `the keys at "${request.url}" are not fetched` }) };
       return {
-        known: (_x, nowMs) => keys.keys(nowMs),
-        ask: (_x, missing, nowMs) => keys.ask(missing, nowMs),
+        known: () => keys.keys(),
+        ask: (_x, missing) => keys.ask(missing),
       };
     }),
   ];

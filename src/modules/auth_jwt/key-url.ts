@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getText, type TextResponse } from '../../client/index.ts';
 import { isObject, parseJson } from '../../json.ts';
 import { readKeySet } from '../../tokens/index.ts';
-import type { SharedText, SharedTextDeclaration } from '../../zone/index.ts';
+import { monotonicMs, type SharedText, type SharedTextDeclaration } from '../../zone/index.ts';
 import type { KeysOrFault } from './key-origin.ts';
 
 const SECOND = 1_000;
@@ -30,7 +30,7 @@ const POLL_MS = 20;
 /** Requests of one worker that wait for a fetch; others are judged by the known keys. */
 const MOST_WAITING = 100;
 
-/** What all workers know of the keys at a URL. Times in ms since the epoch; 0: never. */
+/** What all workers know of the keys at a URL. Times are those of the monotonic clock that all threads share, in ms. */
 interface KeyRecord {
   readonly text: string;
   /** When the last fetch began. */
@@ -43,13 +43,16 @@ interface KeyRecord {
   readonly fault: string;
 }
 
+/** Longer ago than any time that is compared with it; JSON has no infinity. */
+const NEVER = -1e15;
+
 const NOTHING: KeyRecord = {
   text: '',
-  askedAtMs: 0,
-  fetchedAtMs: 0,
+  askedAtMs: NEVER,
+  fetchedAtMs: NEVER,
   freshMs: 0,
-  failedAtMs: 0,
-  soughtAtMs: 0,
+  failedAtMs: NEVER,
+  soughtAtMs: NEVER,
   fault: 'they have not been fetched yet',
 };
 
@@ -96,16 +99,17 @@ export class KeyUrl {
   }
 
   /** The keys, as long as they may serve. */
-  keys(nowMs: number): KeysOrFault {
+  keys(): KeysOrFault {
     this.#look();
     const { text, fetchedAtMs, freshMs, fault } = this.#record;
-    if (text !== '' && nowMs < fetchedAtMs + freshMs + STALE_MS) return this.#keys;
+    if (text !== '' && monotonicMs() < fetchedAtMs + freshMs + STALE_MS) return this.#keys;
     return { fault: `no keys from "${this.#parts.url}": ${fault}` };
   }
 
   /** Waits for a fetch, if one is due: of `all` keys where there are none, of `one` that a token names. */
-  ask(missing: 'all' | 'one', nowMs: number): Promise<void> | undefined {
+  ask(missing: 'all' | 'one'): Promise<void> | undefined {
     if (this.#waiting >= MOST_WAITING) return undefined;
+    const nowMs = monotonicMs();
     const isBusy = this.#isBusy(nowMs);
     if (!isBusy && !this.#isDue(missing, nowMs)) return undefined;
     const { revision } = this;
@@ -137,14 +141,14 @@ export class KeyUrl {
   }
 
   #renew(): void {
-    if (this.#isDue('renewal', Date.now())) void this.#begin('all');
+    if (this.#isDue('renewal', monotonicMs())) void this.#begin('all');
   }
 
   /** Fetches; `undefined` if another worker does. */
   #begin(why: 'all' | 'one'): Promise<void> | undefined {
     if (this.#fetching) return this.#fetching;
     if (!this.#seat.hold(2 * TIMEOUT_MS)) return undefined;
-    const now = Date.now();
+    const now = monotonicMs();
     // Another worker may have been faster.
     if (!this.#isDue(why === 'one' ? 'one' : 'renewal', now)) {
       this.#seat.leave();
@@ -170,14 +174,14 @@ export class KeyUrl {
       checkResponse(response);
       const { text, headers } = response;
       const freshMs = freshnessOf(headers['cache-control']);
-      const fetchedAtMs = Date.now();
-      const found = { text, fetchedAtMs, freshMs, failedAtMs: 0, fault: '' };
+      const fetchedAtMs = monotonicMs();
+      const found = { text, fetchedAtMs, freshMs, failedAtMs: NEVER, fault: '' };
       this.#write((record) => ({ ...record, ...found }));
       tell('ok', '');
     } catch (error) {
       if (this.#isClosed) return;
       const fault = signal.aborted ? 'no response within 5 s' : (error as Error).message;
-      this.#write((record) => ({ ...record, failedAtMs: Date.now(), fault }));
+      this.#write((record) => ({ ...record, failedAtMs: monotonicMs(), fault }));
       tell('failed', `keys of "${url}" could not be fetched: ${fault}`);
     } finally {
       clearTimeout(timer);
@@ -186,8 +190,9 @@ export class KeyUrl {
 
   /** Waits until another worker has changed the record. */
   async #others(revision: number): Promise<void> {
-    const until = Date.now() + TIMEOUT_MS;
-    while (this.revision === revision && Date.now() < until) await sleep(POLL_MS, undefined, { ref: false });
+    const until = monotonicMs() + TIMEOUT_MS;
+    while (this.revision === revision && monotonicMs() < until)
+      await sleep(POLL_MS, undefined, { ref: false });
   }
 
   #write(next: (record: KeyRecord) => KeyRecord): void {

@@ -1,6 +1,5 @@
-import type { Build } from '../../contract/index.ts';
+import { type Build, compileAuthCounter } from '../../contract/index.ts';
 import { type AccessCheck, type Exchange, type Handler, logContext } from '../../http/index.ts';
-import type { Counter } from '../../zone/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
@@ -32,7 +31,7 @@ export function compileWait(
 export function compileAccess(config: AuthJwtConfig, resources: TokenResources, build: Build): AccessCheck {
   const faultOf = compileFault(config, resources, build);
   const isOff = compileIsOff(config, build);
-  const count = compileCount(build);
+  const count = compileAuthCounter(build, 'jwt');
   return (x) => {
     if (isOff(x)) return undefined;
     const fault = faultOf(x);
@@ -56,20 +55,6 @@ function compileFault(
     const fault = judgement.token ? demand(x, judgement.token) : judgement.fault;
     judgement.isAccepted = !fault;
     return fault;
-  };
-}
-
-const CHECKS = { name: 'gw_auth_total', help: 'Requests whose sender was checked.' };
-
-function compileCount({
-  location: { path },
-  metrics,
-}: Build): (result: Fault['result'] | 'accepted') => void {
-  const counters = new Map<string, Counter>();
-  return (result) => {
-    const counter = counters.get(result) ?? metrics.counter(CHECKS, { location: path, kind: 'jwt', result });
-    counters.set(result, counter);
-    counter.add();
   };
 }
 

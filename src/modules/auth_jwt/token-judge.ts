@@ -1,4 +1,4 @@
-import type { Build } from '../../contract/index.ts';
+import type { AuthResult, Build } from '../../contract/index.ts';
 import { type Denial, type Exchange, stateKey } from '../../http/index.ts';
 import {
   bearerToken,
@@ -10,6 +10,7 @@ import {
   type TokenVerifier,
   type VerifiedToken,
 } from '../../tokens/index.ts';
+import { type BindingFault, bindingFault } from './bound.ts';
 import { type Challenge, compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
 import { KeyRing, type KeySources } from './key-ring.ts';
@@ -34,10 +35,13 @@ interface Judgement {
 
 /** Why a request is refused. */
 export interface Fault {
-  readonly result: 'none' | 'refused' | 'forbidden' | 'failed';
+  readonly result: AuthResult;
   readonly message: string;
   readonly denial: Denial;
 }
+
+/** Why a token is refused; `subject` as in `TokenRefusal`. */
+type Refusal = TokenRefusal | { readonly refused: BindingFault; readonly subject?: undefined };
 
 const JUDGEMENT = stateKey<Judgement>('auth_jwt');
 
@@ -113,8 +117,8 @@ export class TokenJudge {
       };
     const nowMs = Date.now();
     const { keys, faults } = this.#ring.of(x, nowMs);
-    const token = this.#verify(text, keys, nowMs);
-    if (!isRefusal(token)) return { token };
+    const token = this.#verify(x, text, { keys, nowMs });
+    if (!('refused' in token)) return { token };
     const lacking = token.refused === 'key' && token.subject !== undefined && { lacking: keys };
     // A source that has no keys now may have the key of this token.
     if (token.refused === 'key' && faults.length > 0)
@@ -124,13 +128,19 @@ export class TokenJudge {
     return { ...lacking, fault: { result: 'refused', message, denial } };
   }
 
-  #verify(text: string, keys: KeySet, nowMs: number): VerifiedToken | TokenRefusal {
+  #verify(
+    x: Exchange,
+    text: string,
+    { keys, nowMs }: { readonly keys: KeySet; readonly nowMs: number },
+  ): VerifiedToken | Refusal {
     if (text.length > this.#config.maxBytes) return { refused: 'size' };
     const token = this.#verifier.verify(text, keys);
     if (isRefusal(token)) return token;
     const refusal = claimsFault(token.claims, this.#rules, nowMs);
     if (refusal?.refused === 'expired') this.#verifier.forget(text, keys);
-    return refusal ?? token;
+    if (refusal) return refusal;
+    const unbound = bindingFault(token.claims, this.#config.bound, x);
+    return unbound ? { refused: unbound } : token;
   }
 }
 
@@ -147,13 +157,13 @@ function compileTokenOf({ protection }: AuthJwtConfig, build: Build): (x: Exchan
   return (x) => bearerToken(x.header('authorization'));
 }
 
-function wordsOf({ refused, subject = '' }: TokenRefusal): string {
+function wordsOf({ refused, subject = '' }: Refusal): string {
   return WORDS[refused](subject);
 }
 
 const say = (words: string) => (): string => words;
 
-const WORDS: Readonly<Record<TokenRefusal['refused'], (subject: string) => string>> = {
+const WORDS: Readonly<Record<Refusal['refused'], (subject: string) => string>> = {
   empty: say('it is empty'),
   size: say('it is larger than "auth_jwt_max_size"'),
   parts: (count) => `it has ${count} parts instead of 3`,
@@ -171,4 +181,7 @@ const WORDS: Readonly<Record<TokenRefusal['refused'], (subject: string) => strin
   'from the future': say('it was issued in the future'),
   'audience type': say('its audience is neither a text nor a list of texts'),
   audience: say('it is meant for another audience'),
+  'not bound': say('it is not bound to a client certificate'),
+  'bound to another': say('it is bound to another client certificate'),
+  'bound otherwise': say('it is bound to the client in a way that is not supported'),
 };

@@ -52,6 +52,7 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   limit_req_zone: 'limit_req zone=own burst=1000 nodelay;',
   log_format: 'access_log logs/x own;',
   map: 'add_header y $own;',
+  quota_zone: 'quota zone=own;',
   ratelimit_cost: 'ratelimit_rate 1000;',
   ratelimit_key: 'ratelimit_rate 1000;',
   ratelimit_skip: 'ratelimit_rate 1000;',

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import type { Owner } from '../../harness/owner.ts';
+import { startPeer } from '../../harness/peer.ts';
 
 /** A set of HMAC keys, by key id. */
 export function jwks(keys: Readonly<Record<string, string>>): string {
@@ -17,29 +16,19 @@ export function jwks(keys: Readonly<Record<string, string>>): string {
 export interface Issuer {
   readonly url: string;
   readonly port: number;
-  /** The paths that were asked for. */
-  readonly asked: string[];
+  /** Requests, as `METHOD /target`. */
+  readonly asked: readonly string[];
   respond: RequestListener;
 }
 
 export async function startIssuer(t: Owner, text: string): Promise<Issuer> {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    issuer.respond(request, response);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.onTestFinished(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port, requests } = await startPeer(t, 'issuer', (request, response) =>
+    issuer.respond(request, response),
+  );
   const issuer: Issuer = {
     url: `http://127.0.0.1:${port}/jwks`,
     port,
-    asked,
+    asked: requests,
     respond: (_request, response) => response.end(text),
   };
   return issuer;

@@ -21,10 +21,10 @@ test('the keys at a URL are fetched once for all workers, and are there before r
   const gw = await startGateway(t, location(issuer.url), { workers: 2, fresh: true });
   await gw.expect('GET /if', { body: 'early' }, token('a'));
   for (let n = 0; n < 20; n += 1) await gw.expect('GET /', { status: 200, body: 'ann' }, token('a'));
-  expect(issuer.asked).toEqual(['/jwks']);
+  expect(issuer.asked).toEqual(['GET /jwks']);
   await gw.reload(gw.confOf(location(issuer.url)));
   await gw.expect('GET /', { status: 200 }, token('a'));
-  expect(issuer.asked).toEqual(['/jwks']);
+  expect(issuer.asked).toEqual(['GET /jwks']);
 });
 
 test('a token that names an unknown key has the keys fetched, but not for each of many', async (t) => {
@@ -91,7 +91,7 @@ for (const { it, text, status = 200, why } of unusable)
     const gw = await load(t, location(issuer.url));
     await gw.expect('GET /', { status: 500 }, token('a'));
     await gw.waitForLog(new RegExp(`\\[error\\] .*keys of "${issuer.url}" could not be fetched: ${why}`));
-    expect(issuer.asked).not.toContain('/elsewhere');
+    expect(issuer.asked).not.toContain('GET /elsewhere');
   });
 
 const OWN = 'location = /keys { internal; auth_jwt off; proxy_pass http://127.0.0.1:PORT/jwks; }';

@@ -43,7 +43,7 @@ function credentialsAskedIn(block: BlockView): readonly DirectiveNode[] {
   // On the server level they may be meant for locations that redirect.
   if (block.context === 'server' && block.inner.length > 0) return [];
   return block
-    .effective('auth_basic', 'auth_jwt', 'dbrest_jwt_secret')
+    .effective('auth_basic', 'auth_jwt', 'auth_api_key', 'dbrest_jwt_secret')
     .filter(({ args }) => args[0]?.value !== 'off');
 }
 

@@ -1,0 +1,56 @@
+/** What is known of a key. The key itself is not. */
+export interface KeyEntry {
+  readonly id: string;
+  /** Milliseconds since the epoch; `Infinity`: never. */
+  readonly expiresMs: number;
+  /** Attributes by name. */
+  readonly attributes: ReadonlyMap<string, string>;
+}
+
+/** The entries of keys, by the SHA-256 of the whole key in lower-case hexadecimal digits. */
+export type KeyEntries = ReadonlyMap<string, KeyEntry>;
+
+const ID = String.raw`[\w.@+-]{1,128}`;
+const TIME = String.raw`\d{1,15}|\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?`;
+const LINE = new RegExp(`^(${ID}):([0-9a-fA-F]{64})(?::(${TIME})?(?::(.*))?)?$`);
+const ATTRIBUTE = /^([a-z]\w*)=(.*)$/;
+
+/** True for a text that can be the id of a key. */
+export function isKeyId(text: string): boolean {
+  return new RegExp(`^${ID}$`).test(text);
+}
+
+/**
+ * Parses lines of `id:sha256[:expires[:name=value,…]]`: `expires` in seconds since the epoch or as ISO 8601 (UTC if it
+ * has no zone). `#` begins a comment. A fault names the line.
+ */
+export function parseKeyLines(text: string): { readonly value: KeyEntries } | { readonly fault: string } {
+  const entries = new Map<string, KeyEntry>();
+  for (const [index, written] of text.split(/\r?\n/).entries()) {
+    const line = written.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    const [, id, digest = '', expires, attributes = ''] = LINE.exec(line) ?? [];
+    const expiresMs = expires === undefined ? Infinity : timeOf(expires);
+    const named = attributesOf(attributes);
+    if (id === undefined || Number.isNaN(expiresMs) || !named)
+      return { fault: `line ${index + 1} is malformed` };
+    if (entries.has(digest.toLowerCase())) return { fault: `line ${index + 1} has a key a second time` };
+    entries.set(digest.toLowerCase(), { id, expiresMs, attributes: named });
+  }
+  return { value: entries };
+}
+
+function timeOf(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  return Date.parse(/T/.test(text) && !/(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text);
+}
+
+function attributesOf(text: string): ReadonlyMap<string, string> | undefined {
+  const attributes = new Map<string, string>();
+  for (const pair of text === '' ? [] : text.split(',')) {
+    const [, name, value = ''] = ATTRIBUTE.exec(pair.trim()) ?? [];
+    if (name === undefined) return undefined;
+    attributes.set(name.toLowerCase(), value);
+  }
+  return attributes;
+}
