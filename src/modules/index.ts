@@ -85,8 +85,9 @@ export const MODULES: readonly AnyModule[] = [
   limitReq,
   limitConn,
   access,
-  authJwt,
+  // Takes its keys out of requests, before others ask for anything.
   authApiKey,
+  authJwt,
   authBasic,
   authRequest,
   // After the access phase: refused requests consume no rate and are no trials.

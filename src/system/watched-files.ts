@@ -64,7 +64,9 @@ export class WatchedFiles<T> {
   /** Returns the content of a file, which is looked at again after `cacheMs`, and after one second at the earliest. */
   content(path: string, cacheMs: number, nowMs: number): FileContent<T> {
     const known = this.#known.get(path);
-    const isFresh = known && nowMs < known.lookedAtMs + Math.max(cacheMs, SHORTEST_CACHE_MS);
+    const ageMs = nowMs - (known?.lookedAtMs ?? -Infinity);
+    // Negative: the clock was set back.
+    const isFresh = known && ageMs >= 0 && ageMs < Math.max(cacheMs, SHORTEST_CACHE_MS);
     return isFresh ? known.content : this.#look(path, known, nowMs);
   }
 

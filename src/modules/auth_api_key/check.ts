@@ -129,13 +129,17 @@ function presentedBy(x: Exchange, { header, arg }: Protection): Presented {
 function argumentsOf(args: string, name: string): readonly string[] {
   return args.split('&').flatMap((argument) => {
     const equals = argument.indexOf('=');
-    return equals > 0 && argument.slice(0, equals).toLowerCase() === name.toLowerCase()
+    return equals > 0 && isNamed(argument.slice(0, equals), name)
       ? [decoded(argument.slice(equals + 1))]
       : [];
   });
 }
 
-/** The characters of keys need no escapes, but programs may make some. */
+function isNamed(written: string, name: string): boolean {
+  return decoded(written).toLowerCase() === name.toLowerCase();
+}
+
+/** The characters of names and keys need no escapes, but programs may make some. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -166,8 +170,7 @@ function takeOut(x: Exchange, { header, arg }: Protection): void {
 }
 
 function without(args: string, name: string): string {
-  const isKey = (argument: string): boolean =>
-    argument.split('=', 1)[0]?.toLowerCase() === name.toLowerCase();
+  const isKey = (argument: string): boolean => isNamed(argument.split('=', 1)[0] ?? '', name);
   return args
     .split('&')
     .filter((argument) => !isKey(argument))

@@ -6,7 +6,7 @@ import { parseKeyLines } from './key-lines.ts';
 
 export { isKeyId } from './key-lines.ts';
 
-const FORM = { parse: parseKeyLines, what: 'API keys', mostBytes: 67_108_864 };
+const FORM = { parse: parseKeyLines, what: 'API keys', mostBytes: 4_194_304 };
 
 /** Access by API keys, of which only hashes are stored. */
 export const authApiKey = moduleFor<AuthApiKeyConfig>()<ApiKeyFiles>({

@@ -22,11 +22,14 @@ export function isKeyId(text: string): boolean {
 
 /**
  * Parses lines of `id:sha256[:expires[:name=value,…]]`: `expires` in seconds since the epoch or as ISO 8601 (UTC if it
- * has no zone). `#` begins a comment. A fault names the line.
+ * has no zone). Each line has an end; `#` begins a comment. A fault names the line.
  */
 export function parseKeyLines(text: string): { readonly value: KeyEntries } | { readonly fault: string } {
   const entries = new Map<string, KeyEntry>();
-  for (const [index, written] of text.split(/\r?\n/).entries()) {
+  const lines = text.split(/\r?\n/);
+  // A line that is cut off may lack its expiry.
+  if (lines.pop() !== '') return { fault: `line ${lines.length + 1} has no end: is the file being written?` };
+  for (const [index, written] of lines.entries()) {
     const line = written.trim();
     if (line === '' || line.startsWith('#')) continue;
     const [, id, digest = '', expires, attributes = ''] = LINE.exec(line) ?? [];

@@ -10,6 +10,7 @@ import { SharedText } from '../../zone/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
 import { openKeyFiles, readKeys } from './key-files.ts';
+import { keptResponses } from './key-request.ts';
 import { KeyUrl, keyZone } from './key-url.ts';
 import { compileAccess, compileTokens, compileWait } from './token-check.ts';
 import { lastToken, type TokenResources } from './token-judge.ts';
@@ -36,7 +37,7 @@ function urlsOf(config: AuthJwtConfig): readonly { readonly url: string; readonl
   );
 }
 
-function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls'> {
+function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls' | 'responses'> {
   const shared = worker.share(
     'auth_jwt',
     () => ({
@@ -137,7 +138,7 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
     urlsOf(config).map(({ url, index }) => ({ zone: keyZone(url), field: 'keyRequests', index })),
   provision(config, worker) {
     const urls = urlsOf(config).map(({ url }) => [url, openUrl(url, worker)] as const);
-    return { ...openFiles(worker), urls: new Map(urls) };
+    return { ...openFiles(worker), urls: new Map(urls), responses: keptResponses(config.keyCacheMs) };
   },
   defines: ({ members = [] }) =>
     Object.fromEntries(
@@ -160,6 +161,9 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
     return { ...(identify && { identify }), ...(access && { access }) };
   },
   // Without a running gateway, no keys are fetched.
-  explanation: { runs: true, provision: (_config, scope) => ({ ...openFiles(scope), urls: new Map() }) },
+  explanation: {
+    runs: true,
+    provision: (_config, scope) => ({ ...openFiles(scope), urls: new Map(), responses: undefined }),
+  },
   rules: () => import('./rules.ts'),
 });

@@ -7,17 +7,27 @@ import type { KeyOrigin, KeysOrFault } from './key-origin.ts';
 
 /** Longest response. */
 const MOST_BYTES = 1_048_576;
-/** Responses that a location keeps: its URI may contain variables. */
+/** URIs may contain variables. */
 const MOST_RESPONSES = 100;
 
 /** The responses to the requests for keys that a client's request has made, by URI. */
 const RESPONSES = stateKey<ReadonlyMap<string, KeysOrFault>>('auth_jwt_key_request');
 
-/** Compiles `auth_jwt_key_request uri`: a subrequest whose response is a JWK set, kept for `cacheMs`. */
-export function compileKeyRequest(uri: ComplexValue, cacheMs: number, build: Build): KeyOrigin {
+/** Responses that locations of one config keep. */
+export type KeptResponses = LRUCache<string, KeysOrFault>;
+
+/** Opens the memory for responses that are kept for `cacheMs`; `undefined`: none is kept. */
+export function keptResponses(cacheMs: number): KeptResponses | undefined {
+  return cacheMs > 0 ? new LRUCache({ max: MOST_RESPONSES, ttl: cacheMs }) : undefined;
+}
+
+/** Compiles `auth_jwt_key_request uri`: a subrequest whose response is a JWK set. */
+export function compileKeyRequest(
+  uri: ComplexValue,
+  kept: KeptResponses | undefined,
+  build: Build,
+): KeyOrigin {
   const uriOf = build.value(uri);
-  const kept =
-    cacheMs > 0 ? new LRUCache<string, KeysOrFault>({ max: MOST_RESPONSES, ttl: cacheMs }) : undefined;
   return {
     known(x) {
       const target = uriOf(x);
@@ -26,10 +36,10 @@ export function compileKeyRequest(uri: ComplexValue, cacheMs: number, build: Bui
     },
     ask(x, missing) {
       const target = uriOf(x);
-      const asked = x.main.state(RESPONSES);
-      if (missing === 'one' || asked?.has(target)) return undefined;
+      if (missing === 'one' || x.main.state(RESPONSES)?.has(target)) return undefined;
       return request(x, target).then((keys) => {
-        x.main.setState(RESPONSES, new Map([...(asked ?? []), [target, keys]]));
+        // Other requests for keys may have been responded to meanwhile.
+        x.main.setState(RESPONSES, new Map([...(x.main.state(RESPONSES) ?? []), [target, keys]]));
         if (!('fault' in keys)) kept?.set(target, keys);
       });
     },

@@ -5,14 +5,16 @@ import { joinKeys, type KeySet } from '../../tokens/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import type { KeyFiles } from './key-files.ts';
 import type { KeyOrigin } from './key-origin.ts';
-import { compileKeyRequest } from './key-request.ts';
+import { compileKeyRequest, type KeptResponses } from './key-request.ts';
 import type { KeyUrl } from './key-url.ts';
 
-/** The sources of keys that the locations of a worker share. */
+/** The sources of keys that locations of a worker share. */
 export interface KeySources {
   readonly files: KeyFiles;
   /** By URL; empty where requests are explained. */
   readonly urls: ReadonlyMap<string, KeyUrl>;
+  /** Of the locations with one config. */
+  readonly responses: KeptResponses | undefined;
 }
 
 /** The keys for a request, and why sources have none at present. */
@@ -82,7 +84,7 @@ export class KeyRing {
 
 function compileOrigins(
   { keyFiles = [], keyRequests = [], keyCacheMs }: AuthJwtConfig,
-  { files, urls }: KeySources,
+  { files, urls, responses }: KeySources,
   build: Build,
 ): readonly KeyOrigin[] {
   return [
@@ -96,7 +98,7 @@ function compileOrigins(
       };
     }),
     ...keyRequests.map((request): KeyOrigin => {
-      if ('uri' in request) return compileKeyRequest(request.uri, keyCacheMs, build);
+      if ('uri' in request) return compileKeyRequest(request.uri, responses, build);
       const keys = urls.get(request.url);
       if (!keys) return { known: () => ({ fault: `the keys at "${request.url}" are not fetched` }) };
       return {

@@ -69,7 +69,7 @@ interface KeyUrlParts {
 }
 
 /**
- * The keys at a URL. One worker fetches them for all: who holds the seat. They are fetched before they are needed, again
+ * The keys at a URL. The worker that holds the seat fetches them for all. They are fetched before they are needed, again
  * before they are stale, and at most every 30 s because a token names an unknown key.
  */
 export class KeyUrl {
@@ -176,7 +176,8 @@ export class KeyUrl {
       const freshMs = freshnessOf(headers['cache-control']);
       const fetchedAtMs = monotonicMs();
       const found = { text, fetchedAtMs, freshMs, failedAtMs: NEVER, fault: '' };
-      this.#write((record) => ({ ...record, ...found }));
+      const written = this.#write((record) => ({ ...record, ...found }));
+      if (written !== 'changed') throw new Error('the response is too long');
       tell('ok', '');
     } catch (error) {
       if (this.#isClosed) return;
@@ -195,8 +196,8 @@ export class KeyUrl {
       await sleep(POLL_MS, undefined, { ref: false });
   }
 
-  #write(next: (record: KeyRecord) => KeyRecord): void {
-    this.#parts.shared.change((text) => JSON.stringify(next(recordOf(text))));
+  #write(next: (record: KeyRecord) => KeyRecord): ReturnType<SharedText['change']> {
+    return this.#parts.shared.change((text) => JSON.stringify(next(recordOf(text))));
   }
 
   #look(): void {

@@ -1,5 +1,5 @@
 import { type Build, compileAuthCounter } from '../../contract/index.ts';
-import { type AccessCheck, type Exchange, type Handler, logContext } from '../../http/index.ts';
+import { type AccessCheck, type Exchange, type Handler, HttpFault, logContext } from '../../http/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
@@ -12,8 +12,12 @@ export function compileTokens(config: AuthJwtConfig, resources: TokenResources, 
     verified: (x) => judge.judgementOf(x).token,
     compileAccepted: () => {
       const faultOf = compileFault(config, resources, build);
-      return (x) =>
-        (judge.judgementOf(x).isAccepted ?? !faultOf(x)) ? judge.judgementOf(x).token : undefined;
+      return (x) => {
+        const { isAccepted = !faultOf(x), token, fault } = judge.judgementOf(x);
+        // Without keys, nobody knows who asks: that is not a request without a token.
+        if (fault?.result === 'failed') throw new HttpFault(500, fault.message);
+        return isAccepted ? token : undefined;
+      };
     },
   };
 }

@@ -27,7 +27,7 @@ interface Judgement {
   readonly token?: VerifiedToken;
   /** Why there is none, for the log. */
   readonly fault?: Fault;
-  /** The keys among which that one is not that the token names. */
+  /** Set if the token names a key that is unknown: the keys that were known. */
   readonly lacking?: KeySet;
   /** Whether the location accepts the token; absent until that is asked. */
   isAccepted?: boolean;

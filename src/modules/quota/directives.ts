@@ -25,7 +25,7 @@ export interface QuotaZone {
 }
 
 /** `quota zone=name [cost=value]`. */
-export interface Quota {
+interface Quota {
   readonly zone: string;
   readonly cost?: ComplexValue;
 }

@@ -24,7 +24,7 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
   limit_conn_zone: ['$probe zone=own:1m'],
   limit_req_zone: ['$probe zone=own:1m rate=1000r/s'],
   log_format: ['own $probe', 'own escape=json $probe'],
-  quota: ['zone=own cost=$probe'],
+  quota: ['zone=quotas cost=$probe'],
   quota_zone: ['$probe zone=own:1m limit=1000/second'],
   proxy_cookie_flags: ['x $probe', '$probe secure'],
   more_set_headers: ['"X-A: $probe"'],

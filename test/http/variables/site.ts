@@ -15,7 +15,7 @@ export const VARIABLES: readonly string[] = [
 
 /** `$probe` is the variable that the argument `v` names. Eight doublings of 64 characters exceed the longest string. */
 export const MAPS = `
-  map_hash_bucket_size 128;
+  map_hash_bucket_size 128; quota_zone $uri zone=quotas:1m limit=1000000/second;
   map $arg_v $probe { volatile; ${VARIABLES.map((name) => `${name} $${name};`).join(' ')} }
   map $uri $circle { volatile; default $circle_back; }
   map $uri $circle_back { volatile; default $circle; }

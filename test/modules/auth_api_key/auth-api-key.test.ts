@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
 import { testLoadFaults } from '../../harness/load-faults.ts';
+import { parseKeyLines } from '../../../src/modules/auth_api_key/key-lines.ts';
 import { startPeer } from '../../harness/peer.ts';
 
 testLoadFaults(import.meta.url);
@@ -27,6 +28,13 @@ const conf = (more = '', protection = 'shop'): string =>
 const key = (value: string) => ({ headers: { 'x-api-key': value } });
 
 const accepted = [
+  {
+    it: 'in an argument with an escaped name',
+    protection: 'shop arg=api',
+    path: `/?%61pi=${ANN}`,
+    with: {},
+    body: 'ann gold||',
+  },
   { it: 'of the file', with: key(ANN), body: 'ann gold||' },
   { it: 'that expires later', with: key(BOB), body: 'bob ||' },
   {
@@ -57,6 +65,25 @@ for (const { it, protection, more, path = '/', with: init, body } of accepted)
     const gw = await load(t, conf(more, protection), files);
     await gw.expect(`GET ${path}`, { status: 200, body }, init);
   });
+
+const broken = [
+  {
+    it: 'a line that is cut off',
+    text: line('old', OLD),
+    says: 'line 1 has no end: is the file being written?',
+  },
+  { it: 'a line without a hash', text: 'ann\n', says: 'line 1 is malformed' },
+  { it: 'a time that is none', text: `${line('ann', ANN, ':soon')}\n`, says: 'line 1 is malformed' },
+  {
+    it: 'a key twice',
+    text: `${line('ann', ANN)}\n${line('bob', ANN)}\n`,
+    says: 'line 2 has a key a second time',
+  },
+];
+
+test.each(broken)('a file with $it is refused', ({ text, says }) => {
+  expect(parseKeyLines(text)).toEqual({ fault: says });
+});
 
 const refused = [
   { it: 'no key', with: {}, says: 'no API key was provided' },
@@ -123,7 +150,7 @@ test('satisfy any takes an address or a key, and another location judges the key
        location /first { rewrite ^ /second; }
        location /second { auth_api_key_file others; echo -n "$api_key_id"; }
        location /off { auth_api_key off; echo -n open; } }`,
-    { ...files, others: line('ann-2', ANN) },
+    { ...files, others: `${line('ann-2', ANN)}\n` },
   );
   await gw.expect('GET /in', { body: 'in ' });
   await gw.expect('GET /in', { body: 'in ann' }, key(ANN));
@@ -135,9 +162,9 @@ test('satisfy any takes an address or a key, and another location judges the key
 test('a key is revoked by a change of the file, and a broken file leaves the last keys', async (t) => {
   const gw = await load(t, conf(), files);
   await gw.expect('GET /', { status: 200 }, key(ANN));
-  writeFileSync(join(gw.dir, 'keys'), line('bob', BOB));
+  writeFileSync(join(gw.dir, 'keys'), `${line('bob', BOB)}\n`);
   await expect.poll(async () => (await gw.fetch('/', key(ANN))).status, { timeout: 5_000 }).toBe(401);
-  writeFileSync(join(gw.dir, 'keys'), 'bob');
+  writeFileSync(join(gw.dir, 'keys'), 'bob\n');
   await expect
     .poll(async () => {
       await gw.expect('GET /', { status: 200 }, key(BOB));
