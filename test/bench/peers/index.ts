@@ -66,6 +66,51 @@ export function startBareRelay(bench: Bench, upstreamPort: number): Promise<Serv
   return startBare(bench, source);
 }
 
+/**
+ * The least work for a relay of HTTP from uWebSockets.js to sockets of Node.js, as gw's default engine forwards requests:
+ * connections are kept, heads are read and written anew, and whole bodies are passed on.
+ */
+export async function startBareProxy(bench: Bench, upstreamPort: number): Promise<Server> {
+  const port = await freePort();
+  const source = `${LOAD_UWS}
+    const { connect } = require('node:net');
+    const idle = [];
+    function open() {
+      const socket = connect({ port: ${upstreamPort}, host: '127.0.0.1', noDelay: true });
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (bytes) => take(socket, bytes));
+      return socket;
+    }
+    function take(socket, bytes) {
+      const all = socket.rest ? Buffer.concat([socket.rest, bytes]) : bytes;
+      const end = all.indexOf('\\r\\n\\r\\n');
+      const lines = end < 0 ? [] : all.latin1Slice(0, end).split('\\r\\n');
+      const fields = lines.slice(1).map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]);
+      const length = fields.find(([name]) => name.toLowerCase() === 'content-length');
+      if (end < 0 || all.length < end + 4 + Number(length[1])) return void (socket.rest = all);
+      socket.rest = undefined;
+      const { res } = socket;
+      idle.push(socket);
+      if (res.gone) return;
+      res.cork(() => {
+        res.writeStatus(lines[0].slice(9));
+        for (const [name, value] of fields) if (!/^(connection|content-length|date)$/i.test(name)) res.writeHeader(name, value);
+        res.end(all.subarray(end + 4));
+      });
+    }
+    load().App()
+      .any('/*', (res, req) => {
+        res.onAborted(() => { res.gone = true; });
+        let head = req.getMethod().toUpperCase() + ' ' + req.getUrl() + ' HTTP/1.1\\r\\n';
+        req.forEach((name, value) => { if (name !== 'connection') head += name + ': ' + value + '\\r\\n'; });
+        const socket = idle.pop() || open();
+        socket.res = res;
+        socket.write(head + '\\r\\n', 'latin1');
+      })
+      .listen('127.0.0.1', ${port}, (socket) => { if (!socket) process.exit(1); });`;
+  return startServer(bench, { command: [process.execPath, '-e', source], dir: bench.dir, port });
+}
+
 /** The least work for `node:tls`: a text of HTTP for whatever comes, and the end of the connection. */
 export function startBareTls(
   bench: Bench,

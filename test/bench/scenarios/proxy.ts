@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.ts';
 import { startNginx } from '../nginx.ts';
-import { startHello } from '../peers/index.ts';
+import { startBareProxy, startHello } from '../peers/index.ts';
 import type { Scenario } from '../scenario.ts';
 import { type Server, startGw } from '../servers.ts';
 import { httpLoad } from '../target.ts';
@@ -38,6 +38,10 @@ export const proxiedText: Scenario = {
           goal: 0.75,
           aim: 0.9,
           open: async () => load('nginx proxy', await startNginx(bench, content)),
+        },
+        {
+          line: 'proxy, small response / bare relay to sockets of Node.js',
+          open: async () => load('bare proxy', await startBareProxy(bench, upstream.port)),
         },
       ],
     };

@@ -95,3 +95,26 @@ for (const { it, token, more, anon, status, code } of refused)
     if (code !== undefined) expect(JSON.parse(body)).toMatchObject({ code });
     else expect(body).not.toContain('PGRST');
   });
+
+const inner = [
+  { it: 'auth_jwt with a scope', guard: 'auth_jwt api; auth_jwt_key_file keys.json; auth_jwt_scope write;' },
+  { it: 'auth_api_key', guard: 'auth_api_key api; auth_api_key_file api-keys;' },
+];
+
+for (const { it, guard } of inner)
+  test(`the items of a batch are asked what their method is asked: ${it}`, async (t) => {
+    const gw = await load(
+      t,
+      `server { location / { limit_except GET POST { ${guard} } dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_batch on; } }`,
+      { ...files, 'api-keys': `ann:${'0'.repeat(64)}\n` },
+    );
+    const body = (method: string): string => JSON.stringify([{ method, path: '/whoami?role=eq.x' }]);
+    const init = { headers: { 'content-type': 'application/json' } };
+    await gw.expect('POST /rpc/batch', { status: 200 }, { ...init, body: body('GET') });
+    const { body: refusal } = await gw.expect(
+      'POST /rpc/batch',
+      { status: 403 },
+      { ...init, body: body('DELETE') },
+    );
+    expect(JSON.parse(refusal)).toMatchObject({ code: 'DBREST114' });
+  });

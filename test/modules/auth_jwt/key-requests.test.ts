@@ -133,3 +133,33 @@ test('a location whose keys come from a location that needs a token itself refus
   const gw = await load(t, 'server { auth_jwt api; auth_jwt_key_request /keys; location / { echo x; } }');
   expect(await statusOf(gw, 'a')).toBe(500);
 });
+
+test('several subrequests for keys keep all of their keys, whichever ends last', async (t) => {
+  const issuer = await startIssuer(t, '');
+  issuer.respond = ({ url }, response) => {
+    if (url === '/first') response.end(jwks({ a: SECRET }));
+    else setTimeout(() => response.end(jwks({ b: NEW })), 50);
+  };
+  const keys = (name: string): string =>
+    `location = /${name} { internal; proxy_pass http://127.0.0.1:${issuer.port}/${name}; }`;
+  const gw = await load(
+    t,
+    `server { ${keys('first')} ${keys('second')}
+       location / { auth_jwt api; auth_jwt_key_request /first; auth_jwt_key_request /second; echo -n $jwt_claim_sub; } }`,
+  );
+  await gw.expect('GET /', { status: 200, body: 'ann' }, token('a'));
+  await gw.expect('GET /', { status: 200, body: 'ann' }, token('b', NEW));
+});
+
+test('a token keeps its claims where another location has judged it meanwhile', async (t) => {
+  const issuer = await startIssuer(t, jwks({ a: SECRET }));
+  const own = OWN.replace('PORT', String(issuer.port));
+  const gw = await load(
+    t,
+    `server { ${own}
+       location = /check { internal; auth_jwt other; auth_jwt_key_file other.json; if ($jwt_claim_sub = x) { return 403; } return 204; }
+       location / { auth_jwt api; auth_jwt_key_cache 1h; auth_jwt_key_request /keys; auth_request /check; echo -n "[$jwt_claim_sub]"; } }`,
+    { 'other.json': jwks({ b: NEW }) },
+  );
+  for (let n = 0; n < 3; n += 1) await gw.expect('GET /', { status: 200, body: '[ann]' }, token('a'));
+});
