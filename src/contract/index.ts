@@ -34,7 +34,7 @@ export type {
   ResourceScope,
   WorkerScope,
 } from './scope.ts';
-export { type AuthResult, compileAuthCounter } from './auth-counter.ts';
+export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
 export { countedAs, type CountedLocation, countedLocation } from './counted-location.ts';
 export type {
@@ -86,6 +86,7 @@ export {
 } from './ssl-config.ts';
 export {
   ASKING_WHO,
+  authIn,
   KEEP_OUT,
   UNKNOWN,
   type CheckedConfig,

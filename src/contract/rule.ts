@@ -106,6 +106,11 @@ export const KEEP_OUT =
 /** The directives that ask clients who they are. Each is `off` or has a first word of its own. */
 export const ASKING_WHO = ['auth_jwt', 'auth_api_key', 'auth_basic', 'auth_request'] as const;
 
+/** The directives that hold in a block and require a name, a key or a token. */
+export function authIn(block: BlockView): readonly DirectiveNode[] {
+  return block.effective(...ASKING_WHO).filter(({ args }) => args[0]?.value !== 'off');
+}
+
 /** Something that must not be public. */
 export interface Sensitive<C> {
   /** Slug of the rule of `gw check` that is broken if it is public. */

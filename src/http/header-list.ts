@@ -89,3 +89,8 @@ const BEYOND_ASCII = /[^\0-\x7f]/;
 export function byteText(value: string): string {
   return BEYOND_ASCII.test(value) ? Buffer.from(value).toString('latin1') : value;
 }
+
+/** Escapes a text for a quoted string (RFC 9110, 5.6.4). */
+export function quotable(text: string): string {
+  return text.replace(/["\\]/g, '\\$&');
+}

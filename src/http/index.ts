@@ -110,5 +110,6 @@ export {
   CONNECTION_FIELDS,
   headerVariableOf,
   MOST_SENT_HEAD_BYTES,
+  quotable,
   SINGLE_FIELDS,
 } from './header-list.ts';

@@ -1,12 +1,6 @@
 import { type DirectiveNode, lineBefore, lineBehind, removed } from '../../../grammar/index.ts';
 import { type BlockView, contains } from '../../config/index.ts';
-import {
-  ASKING_WHO,
-  type CheckedModule,
-  configOf,
-  type ModuleRule,
-  type Problem,
-} from '../../contract/index.ts';
+import { authIn, type CheckedModule, configOf, type ModuleRule, type Problem } from '../../contract/index.ts';
 import type { AccessConfig, AccessRule } from './directives.ts';
 
 /** One `allow` or `deny` with its directive. */
@@ -57,7 +51,7 @@ const allowWithoutDeny: ModuleRule<AccessConfig> = {
 
 /** Tells whether the block also checks a password or a subrequest. */
 function asksForMore(block: BlockView): boolean {
-  return block.effective(...ASKING_WHO).some(({ args }) => args[0]?.value !== 'off');
+  return authIn(block).length > 0;
 }
 
 const aclOrder: ModuleRule<AccessConfig> = {

@@ -7,6 +7,7 @@ import {
   type Getter,
   type Handler,
   logContext,
+  quotable,
   stateKey,
 } from '../../http/index.ts';
 import type { WatchedFiles } from '../../system/index.ts';
@@ -85,7 +86,7 @@ function compileJudge(
   files: ApiKeyFiles,
 ): (keys: readonly string[]) => Pick<Judgement, 'entry' | 'fault'> {
   const { realm } = protection as Protection;
-  const challenge = ['WWW-Authenticate', `ApiKey realm="${realm.replace(/["\\]/g, '\\$&')}"`];
+  const challenge = ['WWW-Authenticate', `ApiKey realm="${quotable(realm)}"`];
   const denial: Denial = { status: 401, headers: challenge };
   const refused = (message: string, result: Fault['result'] = 'refused') => ({
     fault: { result, message, denial },

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, quotable } from '../../http/index.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
 
 /** Returns the headers of a refusal: name, value. */
@@ -8,14 +8,9 @@ export type Challenge = (x: Exchange, error?: 'invalid_token' | 'insufficient_sc
 /** Compiles the challenge of RFC 6750, 3: the realm, then the other parameters. */
 export function compileChallenge({ protection, scopes }: AuthJwtConfig, build: Build): Challenge {
   const realmOf = build.value((protection as Protection).realm);
-  const scope = scopes ? `, scope="${quoted(scopes.join(' '))}"` : '';
+  const scope = scopes ? `, scope="${quotable(scopes.join(' '))}"` : '';
   return (x, error) => {
     const code = error === undefined ? '' : `, error="${error}"`;
-    return ['WWW-Authenticate', `Bearer realm="${quoted(realmOf(x))}"${code}${scope}`];
+    return ['WWW-Authenticate', `Bearer realm="${quotable(realmOf(x))}"${code}${scope}`];
   };
-}
-
-/** The content of a quoted string (RFC 9110, 5.6.4). */
-function quoted(text: string): string {
-  return text.replace(/["\\]/g, '\\$&');
 }

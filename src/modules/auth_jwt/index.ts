@@ -12,8 +12,8 @@ import { type AuthJwtConfig, directives, isOff, type NamedMember } from './direc
 import { openKeyFiles, readKeys } from './key-files.ts';
 import { keptResponses } from './key-request.ts';
 import { KeyUrl, keyZone } from './key-url.ts';
-import { compileAccess, compileTokens, compileWait } from './token-check.ts';
-import { lastToken, type TokenResources } from './token-judge.ts';
+import { compileAccess, compileTokens } from './token-check.ts';
+import { lastToken, TokenJudge, type TokenResources } from './token-judge.ts';
 
 /** Verified tokens that a worker keeps. */
 const MOST_TOKENS = 10_000;
@@ -156,8 +156,10 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
     ),
   tokens: compileTokens,
   compile(config, resources, build) {
-    const identify = verifiesTokens(config) ? compileWait(config, resources, build) : undefined;
-    const access = requiresToken(config) ? compileAccess(config, resources, build) : undefined;
+    if (!verifiesTokens(config)) return {};
+    const judge = new TokenJudge(config, resources, build);
+    const { waits: identify } = judge;
+    const access = requiresToken(config) ? compileAccess(config, judge, build) : undefined;
     return { ...(identify && { identify }), ...(access && { access }) };
   },
   // Without a running gateway, no keys are fetched.

@@ -112,7 +112,7 @@ export class KeyUrl {
     const nowMs = monotonicMs();
     const isBusy = this.#isBusy(nowMs);
     if (!isBusy && !this.#isDue(missing, nowMs)) return undefined;
-    const { revision } = this;
+    const { revision } = this.#parts.shared;
     this.#waiting += 1;
     const fetching = isBusy ? this.#fetching : this.#begin(missing);
     return (fetching ?? this.#others(revision)).finally(() => {
@@ -125,10 +125,6 @@ export class KeyUrl {
     this.#look();
     const { askedAtMs, fetchedAtMs, failedAtMs } = this.#record;
     return askedAtMs > Math.max(fetchedAtMs, failedAtMs) && nowMs < askedAtMs + TIMEOUT_MS;
-  }
-
-  get revision(): number {
-    return this.#parts.shared.revision;
   }
 
   #isDue(missing: 'all' | 'one' | 'renewal', nowMs: number): boolean {
@@ -192,7 +188,7 @@ export class KeyUrl {
   /** Waits until another worker has changed the record. */
   async #others(revision: number): Promise<void> {
     const until = monotonicMs() + TIMEOUT_MS;
-    while (this.revision === revision && monotonicMs() < until)
+    while (this.#parts.shared.revision === revision && monotonicMs() < until)
       await sleep(POLL_MS, undefined, { ref: false });
   }
 
@@ -201,7 +197,7 @@ export class KeyUrl {
   }
 
   #look(): void {
-    if (this.revision === this.#revision) return;
+    if (this.#parts.shared.revision === this.#revision) return;
     const read = this.#parts.shared.read();
     if (!read) return;
     const before = this.#record.text;

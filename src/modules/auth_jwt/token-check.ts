@@ -1,5 +1,5 @@
 import { type Build, compileAuthCounter } from '../../contract/index.ts';
-import { type AccessCheck, type Exchange, type Handler, HttpFault, logContext } from '../../http/index.ts';
+import { type AccessCheck, type Exchange, HttpFault, logContext } from '../../http/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
@@ -11,7 +11,7 @@ export function compileTokens(config: AuthJwtConfig, resources: TokenResources, 
   return {
     verified: (x) => judge.judgementOf(x).token,
     compileAccepted: () => {
-      const faultOf = compileFault(config, resources, build);
+      const faultOf = compileFault(config, judge, build);
       return (x) => {
         const { isAccepted = !faultOf(x), token, fault } = judge.judgementOf(x);
         // Without keys, nobody knows who asks: that is not a request without a token.
@@ -22,18 +22,9 @@ export function compileTokens(config: AuthJwtConfig, resources: TokenResources, 
   };
 }
 
-/** Compiles the step that waits for keys; `undefined` if the location's keys never have to be waited for. */
-export function compileWait(
-  config: AuthJwtConfig,
-  resources: TokenResources,
-  build: Build,
-): Handler | undefined {
-  return new TokenJudge(config, resources, build).waits;
-}
-
 /** Compiles the access check, which logs refused requests. */
-export function compileAccess(config: AuthJwtConfig, resources: TokenResources, build: Build): AccessCheck {
-  const faultOf = compileFault(config, resources, build);
+export function compileAccess(config: AuthJwtConfig, judge: TokenJudge, build: Build): AccessCheck {
+  const faultOf = compileFault(config, judge, build);
   const isOff = compileIsOff(config, build);
   const count = compileAuthCounter(build, 'jwt');
   return (x) => {
@@ -49,10 +40,9 @@ export function compileAccess(config: AuthJwtConfig, resources: TokenResources, 
 /** Compiles why a request is refused; `undefined` if its token has all that the location demands. */
 function compileFault(
   config: AuthJwtConfig,
-  resources: TokenResources,
+  judge: TokenJudge,
   build: Build,
 ): (x: Exchange) => Fault | undefined {
-  const judge = new TokenJudge(config, resources, build);
   const demand = compileDemands(config, build);
   return (x) => {
     const judgement = judge.judgementOf(x);

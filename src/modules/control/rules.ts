@@ -1,6 +1,6 @@
 import { type BlockView, isLocal, serverOf } from '../../config/index.ts';
 import {
-  ASKING_WHO,
+  authIn,
   type CheckedConfig,
   configOf,
   KEEP_OUT,
@@ -66,7 +66,7 @@ server { listen 80; location /runtime/ { allow 127.0.0.1; deny all; control_api;
 
 /** Returns the clients that a guard admits. A missing guard is reported by another rule. */
 function isGuardedTo(block: BlockView): 'others' | 'here' | undefined {
-  const asked = block.effective(...ASKING_WHO).filter(({ args }) => args[0]?.value !== 'off');
+  const asked = authIn(block);
   const allowed = block.effective('allow').map(({ args }) => args[0]?.value ?? '');
   if (allowed.length > 0) return allowed.every((who) => who === 'unix:' || isLocal(who)) ? 'here' : 'others';
   return asked.length > 0 ? 'others' : undefined;

@@ -1,4 +1,10 @@
-import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import {
+  type Build,
+  compileCounter,
+  type ModuleExplanation,
+  moduleFor,
+  type WorkerScope,
+} from '../../contract/index.ts';
 import { type Exchange, type Handler, type HeaderFilter, logContext, stateKey } from '../../http/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
 import { directives, isCost, type QuotaConfig, type QuotaZone, validate } from './directives.ts';
@@ -17,6 +23,7 @@ const LONGEST_KEY_BYTES = 65_535;
 
 interface CompiledQuota {
   readonly zone: OpenZone;
+  readonly count: (result: 'passed' | 'refused') => void;
   readonly keyOf: (x: Exchange) => string;
   readonly costOf: ((x: Exchange) => string) | undefined;
 }
@@ -28,36 +35,37 @@ function compileQuotas(
 ): readonly CompiledQuota[] {
   return quotas.flatMap(({ zone: name, cost }) => {
     const zone = zones.get(name);
-    return zone ? [{ zone, keyOf: build.value(zone.key), costOf: cost && build.value(cost) }] : [];
+    if (!zone) return [];
+    const count = compileCounter(build.metrics, COUNTS, { zone: name });
+    return [{ zone, count, keyOf: build.value(zone.key), costOf: cost && build.value(cost) }];
   });
 }
 
 /** Counts requests after the access phase, so that refused ones cost nothing. */
 function compileCount(config: QuotaConfig, zones: OpenZones, build: Build): Handler {
   const quotas = compileQuotas(config, zones, build);
-  const count = compileCounters(build);
   const refuse = compileRefusal(config, build);
   return (x) => {
     if (x.main !== x) return;
     const before = x.state(BALANCES);
-    const demands = quotas.flatMap((quota) =>
-      before?.has(quota.zone.name) ? [] : (demandOf(quota, x, build) ?? []),
+    const asked = quotas.flatMap((quota) => {
+      const demand = before?.has(quota.zone.name) ? undefined : demandOf(quota, x, build);
+      return demand ? [{ demand, count: quota.count }] : [];
+    });
+    if (asked.length === 0) return;
+    const outcome = take(
+      asked.map(({ demand }) => demand),
+      Date.now(),
     );
-    if (demands.length === 0) return;
-    const outcome = take(demands, Date.now());
     const found = outcome.balances.map((balance) => [balance.demand.zone, balance] as const);
     x.setState(BALANCES, new Map([...(before ?? []), ...found]));
     const refusing = outcome.failed?.demand ?? outcome.refusedBy?.demand;
-    for (const demand of demands) count(demand.zone, demand === refusing ? 'refused' : 'passed');
+    for (const { demand, count } of asked) count(demand === refusing ? 'refused' : 'passed');
     if (refusing) refuse(x, outcome);
   };
 }
 
 const COUNTS = { name: 'gw_quota_total', help: 'Requests that quotas have counted or refused.' };
-
-function compileCounters({ metrics }: Build): (zone: string, result: 'passed' | 'refused') => void {
-  return (zone, result) => metrics.counter(COUNTS, { zone, result }).add();
-}
 
 /** What a request asks of a quota; `undefined` where its key is empty. */
 function demandOf({ zone, keyOf, costOf }: CompiledQuota, x: Exchange, { log }: Build): Demand | undefined {

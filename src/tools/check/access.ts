@@ -2,11 +2,6 @@ import type { DirectiveNode } from '../../../grammar/index.ts';
 import { type BlockView, oncePer } from '../../config/index.ts';
 import { ASKING_WHO, configOf } from '../../contract/index.ts';
 
-/** The directives that hold in a block and require a name or a token. */
-export function authIn(block: BlockView): readonly DirectiveNode[] {
-  return block.effective(...ASKING_WHO).filter(({ args }) => args[0]?.value !== 'off');
-}
-
 /** True for `satisfy any`: one successful check is enough. */
 export function isAnyEnough(block: BlockView): boolean {
   return configOf(block.level, 'core').satisfy === 'any';

@@ -2,6 +2,7 @@ import { type DirectiveNode, lineBefore } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import {
   ASKING_WHO,
+  authIn,
   type CheckedConfig,
   configOf,
   KEEP_OUT,
@@ -9,7 +10,7 @@ import {
   type Problem,
   type Rule,
 } from '../../../contract/index.ts';
-import { authIn, isForAll, isAnyEnough } from '../access.ts';
+import { isAnyEnough, isForAll } from '../access.ts';
 
 const returnBypassesAcl: Rule = {
   id: 'GW308',

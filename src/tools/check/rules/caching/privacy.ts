@@ -1,11 +1,5 @@
 import { type DirectiveNode, namesText } from '../../../../../grammar/index.ts';
-import {
-  ASKING_WHO,
-  type CheckedConfig,
-  type Problem,
-  type Rule,
-  UNKNOWN,
-} from '../../../../contract/index.ts';
+import { authIn, type CheckedConfig, type Problem, type Rule, UNKNOWN } from '../../../../contract/index.ts';
 import { type CachedPass, cachedPasses, isForFiles, mayName, namesIn, sentHeaders } from './cached-passes.ts';
 
 type Config = CheckedConfig;
@@ -104,7 +98,7 @@ function sentFinding(config: Config, pass: CachedPass): Finding | undefined {
 
 /** Clients sign in to gw. Whether the upstream uses that is not in the configuration. */
 function authFinding({ block }: CachedPass): Finding | undefined {
-  const [auth] = block.effective(...ASKING_WHO).filter(({ args }) => args[0]?.value !== 'off');
+  const [auth] = authIn(block);
   if (!auth) return undefined;
   const message = `all clients that pass "${auth.name.value}" share stored responses`;
   return { at: auth, message, severity: 'info' };
