@@ -3,7 +3,7 @@ export type { Carrier, Carriers } from './carrier.ts';
 export type { Connection } from './connection.ts';
 export type { BodyFraming, Caller, ResponseReader } from './response-reader.ts';
 export { Connector, type ConnectorSettings, type TlsSettings } from './connector.ts';
-export { getText, type TextResponse } from './get-text.ts';
+export { fetchText, type TextResponse, type TrustSettings } from './fetch-text.ts';
 export { invalidResponse, LocalFault, UpstreamFault } from './fault.ts';
 export { ConnectionWatch, Http2Connections } from './http2/index.ts';
 export { readBuffer, SilenceTimer } from './socket-input.ts';

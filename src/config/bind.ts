@@ -147,14 +147,16 @@ class Binder {
     if (node.args.some(({ span }) => report.isExplained(span))) report.explain(node.name.span);
     if (value !== undefined && 'accepted' in row) this.#advise(name, row.accepted, node.name.span);
     if (value !== undefined) this.#adviseOfParameters(entry, node);
-    if (value !== undefined) this.#keep(entry, { value, node }, own);
+    const opened = 'opens' in row && { context: row.opens, node, nth, args: value };
+    const inner = opened && 'entry' in row ? this.block(opened, node.block ?? []) : undefined;
+    const kept = inner && value !== undefined ? entryOf(entry, inner, scope) : value;
+    if (kept !== undefined) this.#keep(entry, { value: kept, node }, own);
     this.uses.push(...drawn.uses);
     if (this.#options.compat === 'skip') {
       const close = (cause: VariableUse): void => closeField(own, entry, cause);
       this.#placed.push({ ...drawn, node, row, context: placed.block.context, close });
     }
-    if (!('opens' in row)) return undefined;
-    return this.block({ context: row.opens, node, nth, args: value }, node.block ?? []);
+    return opened ? (inner ?? this.block(opened, node.block ?? [])) : undefined;
   }
 
   #keep(
@@ -280,6 +282,13 @@ function closeField(own: OwnFields, { owner, row }: DirectiveEntry, cause: Varia
 function isRepeatable(row: AnyRow): boolean {
   if ('data' in row) return row.merge !== undefined;
   return ('repeat' in row && row.repeat === 'append') || ('many' in row && row.many === true);
+}
+
+/** The element of a list that a named block is. */
+function entryOf({ owner, row }: DirectiveEntry, { args, own }: BoundBlock, scope: ReadScope): unknown {
+  if (!('entry' in row) || typeof args !== 'string') return undefined;
+  const fields = [...(own.get(owner) ?? [])].map(([name, { value }]) => [name, value] as const);
+  return row.entry(args, Object.fromEntries(fields), scope);
 }
 
 /** The value of several directives of one block for the same field. */

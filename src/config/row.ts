@@ -20,6 +20,8 @@ export function constantText(value: ComplexValue): string | undefined {
 export type NameKind =
   | 'upstream'
   | 'cluster'
+  | 'token issuer'
+  | 'OpenID provider'
   | 'named location'
   | 'variable'
   | 'log format'
@@ -108,6 +110,8 @@ export type Context =
   | 'limit_except'
   | 'upstream'
   | 'cluster'
+  | 'token_issuer'
+  | 'oidc_provider'
   | 'server if'
   | 'location if';
 
@@ -244,6 +248,22 @@ type OpeningStep<K, V> =
     : never;
 
 /**
+ * A block of directives that is an element of a list, such as `token_issuer`: `args` reads its name, and `entry` makes
+ * the element of it and of the fields that the directives in the block set.
+ */
+type OpeningEntry<C, K, V> =
+  NonNullable<V> extends readonly (infer E)[]
+    ? RowFacts & {
+        readonly opens: Context;
+        readonly args: ArgReader<string>;
+        readonly entry: (name: string, fields: Partial<C>, scope: ReadScope) => E | undefined;
+        readonly into: K;
+        readonly repeat: 'append';
+        readonly inherit?: never;
+      }
+    : never;
+
+/**
  * A directive that is checked but has no effect. `accepted` says why that grants nothing: a directive that protects
  * something is carried out or refused.
  */
@@ -258,7 +278,11 @@ type AcceptedRow = RowFacts & {
 type Row<C> =
   | {
       [K in keyof C & string]:
-        Single<K, C[K]> | Repeated<K, C[K]> | DataBlock<K, C[K]> | OpeningStep<K, C[K]>;
+        | Single<K, C[K]>
+        | Repeated<K, C[K]>
+        | DataBlock<K, C[K]>
+        | OpeningStep<K, C[K]>
+        | OpeningEntry<C, K, C[K]>;
     }[keyof C & string]
   | Opening
   | AcceptedRow;

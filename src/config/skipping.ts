@@ -70,7 +70,13 @@ function isHarmless(directive: string): boolean {
 }
 
 /** Contexts from which no location inherits. */
-const APART: ReadonlySet<Context> = new Set<Context>(['events', 'cluster', 'check']);
+const APART: ReadonlySet<Context> = new Set<Context>([
+  'events',
+  'cluster',
+  'token_issuer',
+  'oidc_provider',
+  'check',
+]);
 
 /** True if requests that depend on a directive can be kept from being served without it. */
 export function canSkip(directive: string, context: Context): boolean {

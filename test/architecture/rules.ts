@@ -21,6 +21,7 @@ const LAYERS = [
   'forwarding',
   'cache',
   'health',
+  'issuer',
   'client',
   'cluster',
   'redis',

@@ -12,6 +12,7 @@ import {
   type ReadScope,
 } from '../../config/index.ts';
 import { namedFile, type NamedFile } from '../../http/index.ts';
+import { issuerUrlFault } from '../../issuer/index.ts';
 import { ALGORITHMS } from '../../tokens/index.ts';
 import type { Binding } from './bound.ts';
 
@@ -94,24 +95,11 @@ const keyFile = readers.oneWord<KeyFile>('file', (word, scope) => {
 
 const keyRequest = readers.oneWord<KeyRequest>('uri | https URL', (word, scope) => {
   if (!/^https?:/i.test(word.value)) return { uri: scope.complexValue(word) };
-  const fault = urlFault(word.value);
+  const fault = issuerUrlFault(word.value);
   if (fault === undefined) return { url: new URL(word.value).href };
   scope.report.emerg(`invalid URL "${word.value}" in "${scope.directive}" directive`, word.span, fault);
   return undefined;
 });
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
-
-/** Why keys may not be fetched from a URL. */
-function urlFault(text: string): string | undefined {
-  if (text.includes('$')) return 'its keys are fetched once for all requests: no variables';
-  if (!URL.canParse(text)) return 'expected a URL such as https://issuer.example/jwks.json';
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username !== '' || password !== '') return 'no user name and no password';
-  if (protocol === 'http:' && !LOOPBACK.test(hostname))
-    return 'whoever is on the way could replace the keys: use https';
-  return undefined;
-}
 
 const requirement: ArgReader<Requirement> = readers.words(
   { syntax: '$value ... [error=401 | 403]', min: 1, max: Infinity },

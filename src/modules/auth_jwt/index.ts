@@ -6,12 +6,12 @@ import {
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { IssuerDocuments, issuerZone } from '../../issuer/index.ts';
 import { SharedText } from '../../zone/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
 import { openKeyFiles, readKeys } from './key-files.ts';
 import { keptResponses } from './key-request.ts';
-import { KeyUrl, keyZone } from './key-url.ts';
 import { compileAccess, compileTokens } from './token-check.ts';
 import { lastToken, TokenJudge, type TokenResources } from './token-judge.ts';
 
@@ -51,13 +51,14 @@ function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls' | 'response
   return shared;
 }
 
-function openUrl(url: string, worker: WorkerScope): KeyUrl {
-  const zone = keyZone(url).name;
+function openUrl(url: string, worker: WorkerScope): IssuerDocuments {
+  const source = { keysUrl: url };
+  const zone = issuerZone(source).name;
   return worker.share(
     zone,
     () =>
-      new KeyUrl({
-        url,
+      new IssuerDocuments({
+        source,
         shared: new SharedText(worker.zone(zone), worker.workerId),
         tell: (result, fault) => {
           worker.metrics.counter(FETCHES, { result }).add();
@@ -135,7 +136,11 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
     }
   },
   zones: (config) =>
-    urlsOf(config).map(({ url, index }) => ({ zone: keyZone(url), field: 'keyRequests', index })),
+    urlsOf(config).map(({ url, index }) => ({
+      zone: issuerZone({ keysUrl: url }),
+      field: 'keyRequests',
+      index,
+    })),
   provision(config, worker) {
     const urls = urlsOf(config).map(({ url }) => [url, openUrl(url, worker)] as const);
     return { ...openFiles(worker), urls: new Map(urls), responses: keptResponses(config.keyCacheMs) };

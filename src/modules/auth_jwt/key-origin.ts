@@ -1,8 +1,5 @@
 import type { Exchange } from '../../http/index.ts';
-import type { KeySet } from '../../tokens/index.ts';
-
-/** Keys, or why there are none. */
-export type KeysOrFault = KeySet | { readonly fault: string };
+import type { KeysOrFault } from '../../issuer/index.ts';
 
 /** Where keys of a location come from: a file, a URL, a subrequest. */
 export interface KeyOrigin {

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { ComplexValue } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, splitTarget, stateKey } from '../../http/index.ts';
+import type { KeysOrFault } from '../../issuer/index.ts';
 import { readKeySet } from '../../tokens/index.ts';
-import type { KeyOrigin, KeysOrFault } from './key-origin.ts';
+import type { KeyOrigin } from './key-origin.ts';
 
 /** Longest response. */
 const MOST_BYTES = 1_048_576;

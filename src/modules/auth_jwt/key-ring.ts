@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type { Build } from '../../contract/index.ts';
 import { compileNamedFile, type Exchange } from '../../http/index.ts';
+import type { IssuerDocuments } from '../../issuer/index.ts';
 import { joinKeys, type KeySet } from '../../tokens/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import type { KeyFiles } from './key-files.ts';
 import type { KeyOrigin } from './key-origin.ts';
 import { compileKeyRequest, type KeptResponses } from './key-request.ts';
-import type { KeyUrl } from './key-url.ts';
 
 /** The sources of keys that locations of a worker share. */
 export interface KeySources {
   readonly files: KeyFiles;
   /** By URL; empty where requests are explained. */
-  readonly urls: ReadonlyMap<string, KeyUrl>;
+  readonly urls: ReadonlyMap<string, IssuerDocuments>;
   /** Of the locations with one config. */
   readonly responses: KeptResponses | undefined;
 }

@@ -13,6 +13,8 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   http: ['http'],
   upstream: ['http', 'upstream around'],
   cluster: ['http', 'cluster around'],
+  token_issuer: ['http', 'token_issuer around'],
+  oidc_provider: ['http', 'oidc_provider around'],
   server: ['http', 'server'],
   location: ['http', 'server', 'location /'],
   limit_except: ['http', 'server', 'location /', 'limit_except GET'],

@@ -8,6 +8,8 @@ import { entryOf, insideOf, type BlockKind } from './walk.ts';
 const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   upstream: SymbolKind.Class,
   cluster: SymbolKind.Class,
+  'token issuer': SymbolKind.Class,
+  'OpenID provider': SymbolKind.Class,
   'named location': SymbolKind.Method,
   variable: SymbolKind.Variable,
   'log format': SymbolKind.Struct,

@@ -1,4 +1,4 @@
-import { getText, type TextResponse } from '../../../client/index.ts';
+import { fetchText, type TextResponse } from '../../../client/index.ts';
 import { readMembers } from '../../../upstream/index.ts';
 import { MAX_SOURCE_BYTES, type Source, unreadable } from './source.ts';
 
@@ -8,7 +8,7 @@ export function askSource(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<TextResponse> {
-  return getText(url, { headers, signal, mostBytes: MAX_SOURCE_BYTES }).catch((error: unknown) => {
+  return fetchText(url, { headers, signal, mostBytes: MAX_SOURCE_BYTES }).catch((error: unknown) => {
     throw unreadable((error as Error).message);
   });
 }

@@ -8,24 +8,43 @@ export interface TextResponse {
   readonly text: string;
 }
 
-interface GetOptions {
+/** Whose certificates are trusted; texts in PEM. */
+export interface TrustSettings {
+  /** Absent: the authorities that Node.js knows. */
+  readonly ca?: string | undefined;
+  readonly crl?: string | undefined;
+}
+
+interface FetchOptions {
+  /** Default: `GET`, or `POST` with a body. */
+  readonly method?: string | undefined;
+  readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Longest body. */
+  /** Longest body of the response. */
   readonly mostBytes: number;
+  readonly trust?: TrustSettings | undefined;
 }
 
 /**
- * Sends a GET to a URL, on a connection of its own. Certificates are verified; redirects are not followed. Rejects with
- * an error whose message names the host.
+ * Sends a request to a URL, on a connection of its own. Certificates are verified; redirects are not followed. Rejects
+ * with an error whose message names the host.
  */
-export function getText(url: string, { headers = {}, signal, mostBytes }: GetOptions): Promise<TextResponse> {
+export function fetchText(url: string, options: FetchOptions): Promise<TextResponse> {
+  const { method, body, headers = {}, signal, mostBytes, trust } = options;
   const { host } = new URL(url);
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? tlsRequest : plainRequest;
     const failed = (message: string): void => reject(new Error(`${host}: ${message}`));
-    const options = { headers, signal, agent: false, rejectUnauthorized: true };
-    const sent = request(url, options, (response) => {
+    const settings = {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: body === undefined ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
+      signal,
+      agent: false,
+      rejectUnauthorized: true,
+      ...trust,
+    };
+    const sent = request(url, settings, (response) => {
       const pieces: Buffer[] = [];
       let bytes = 0;
       response.on('data', (piece: Buffer) => {
@@ -44,6 +63,6 @@ export function getText(url: string, { headers = {}, signal, mostBytes }: GetOpt
       );
     });
     sent.on('error', ({ message }) => failed(message));
-    sent.end();
+    sent.end(body);
   });
 }

@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getText, type TextResponse } from '../../client/index.ts';
-import { isObject, parseJson } from '../../json.ts';
-import { readKeySet } from '../../tokens/index.ts';
-import { monotonicMs, type SharedText, type SharedTextDeclaration } from '../../zone/index.ts';
-import type { KeysOrFault } from './key-origin.ts';
+import { fetchText, type TextResponse } from '../client/index.ts';
+import { isObject, parseJson } from '../json.ts';
+import { type KeySet, readKeySet } from '../tokens/index.ts';
+import { monotonicMs, type SharedText } from '../zone/index.ts';
+import { type IssuerSource, issuerUrlFault, MOST_KEYS_BYTES, MOST_METADATA_BYTES } from './issuer-source.ts';
+
+/** Keys, or why there are none. */
+export type KeysOrFault = KeySet | { readonly fault: string };
+
+/** The members of an issuer's metadata (RFC 8414, 2; OpenID Connect Discovery 1.0, 3). */
+export type Metadata = Readonly<Record<string, unknown>>;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Longest response. */
-const MOST_BYTES = 1_048_576;
 const MOST_KEYS = 100;
 const TIMEOUT_MS = 5 * SECOND;
 /** For how long keys are fresh: by `Cache-Control`, within these bounds. */
@@ -30,9 +34,11 @@ const POLL_MS = 20;
 /** Requests of one worker that wait for a fetch; others are judged by the known keys. */
 const MOST_WAITING = 100;
 
-/** What all workers know of the keys at a URL. Times are those of the monotonic clock that all threads share, in ms. */
-interface KeyRecord {
+/** What all workers know of an issuer. Times are those of the monotonic clock that all threads share, in ms. */
+interface DocumentRecord {
+  /** The JWK set. */
   readonly text: string;
+  readonly metadata: string;
   /** When the last fetch began. */
   readonly askedAtMs: number;
   readonly fetchedAtMs: number;
@@ -46,8 +52,9 @@ interface KeyRecord {
 /** Longer ago than any time that is compared with it; JSON has no infinity. */
 const NEVER = -1e15;
 
-const NOTHING: KeyRecord = {
+const NOTHING: DocumentRecord = {
   text: '',
+  metadata: '',
   askedAtMs: NEVER,
   fetchedAtMs: NEVER,
   freshMs: 0,
@@ -56,24 +63,19 @@ const NOTHING: KeyRecord = {
   fault: 'they have not been fetched yet',
 };
 
-/** The shared memory of the keys at a URL. The record repeats quotes of the text with backslashes. */
-export function keyZone(url: string): SharedTextDeclaration {
-  return { name: `auth_jwt: ${url}`, kind: 'shared text', bytes: 2 * MOST_BYTES + 4_096 };
-}
-
-interface KeyUrlParts {
-  readonly url: string;
+interface DocumentParts {
+  readonly source: IssuerSource;
   readonly shared: SharedText;
   /** Called by the worker that fetched. */
   readonly tell: (result: 'ok' | 'failed', fault: string) => void;
 }
 
 /**
- * The keys at a URL. The worker that holds the seat fetches them for all. They are fetched before they are needed, again
- * before they are stale, and at most every 30 s because a token names an unknown key.
+ * The keys and the metadata of an issuer. The worker that holds the seat fetches them for all. They are fetched before
+ * they are needed, again before they are stale, and at most every 30 s because a token names an unknown key.
  */
-export class KeyUrl {
-  readonly #parts: KeyUrlParts;
+export class IssuerDocuments {
+  readonly #parts: DocumentParts;
   readonly #seat;
   readonly #timer: NodeJS.Timeout;
   #asking: AbortController | undefined;
@@ -83,8 +85,9 @@ export class KeyUrl {
   #revision = -1;
   #record = NOTHING;
   #keys: KeysOrFault = { fault: '' };
+  #metadata: Metadata = {};
 
-  constructor(parts: KeyUrlParts) {
+  constructor(parts: DocumentParts) {
     this.#parts = parts;
     this.#seat = parts.shared.seat(0);
     this.#timer = setInterval(() => this.#renew(), LOOK_MS).unref();
@@ -100,10 +103,27 @@ export class KeyUrl {
 
   /** The keys, as long as they may serve. */
   keys(): KeysOrFault {
+    if (this.#serves()) return this.#keys;
+    return { fault: `no keys from "${nameOf(this.#parts.source)}": ${this.#record.fault}` };
+  }
+
+  /** The metadata, as long as they may serve; without any members if the issuer has none. */
+  metadata(): Metadata | { readonly fault: string } {
+    if (this.#serves()) return this.#metadata;
+    return { fault: `no metadata from "${nameOf(this.#parts.source)}": ${this.#record.fault}` };
+  }
+
+  /** How long ago the documents were fetched; `undefined`: they never were. */
+  ageMs(): number | undefined {
     this.#look();
-    const { text, fetchedAtMs, freshMs, fault } = this.#record;
-    if (text !== '' && monotonicMs() < fetchedAtMs + freshMs + STALE_MS) return this.#keys;
-    return { fault: `no keys from "${this.#parts.url}": ${fault}` };
+    const { text, fetchedAtMs } = this.#record;
+    return text === '' ? undefined : monotonicMs() - fetchedAtMs;
+  }
+
+  #serves(): boolean {
+    this.#look();
+    const { text, fetchedAtMs, freshMs } = this.#record;
+    return text !== '' && monotonicMs() < fetchedAtMs + freshMs + STALE_MS;
   }
 
   /** Waits for a fetch, if one is due: of `all` keys where there are none, of `one` that a token names. */
@@ -159,19 +179,15 @@ export class KeyUrl {
   }
 
   async #fetch(): Promise<void> {
-    const { url, tell } = this.#parts;
+    const { source, tell } = this.#parts;
     // A signal of `AbortSignal.any` may be collected before it fires (Node.js 20).
     const asking = new AbortController();
     const { signal } = asking;
     const timer = setTimeout(() => asking.abort(), TIMEOUT_MS);
     this.#asking = asking;
     try {
-      const response = await getText(url, { headers: ACCEPT, signal, mostBytes: MOST_BYTES });
-      checkResponse(response);
-      const { text, headers } = response;
-      const freshMs = freshnessOf(headers['cache-control']);
-      const fetchedAtMs = monotonicMs();
-      const found = { text, fetchedAtMs, freshMs, failedAtMs: NEVER, fault: '' };
+      const documents = await fetchDocuments(source, signal);
+      const found = { ...documents, fetchedAtMs: monotonicMs(), failedAtMs: NEVER, fault: '' };
       const written = this.#write((record) => ({ ...record, ...found }));
       if (written !== 'changed') throw new Error('the response is too long');
       tell('ok', '');
@@ -179,7 +195,7 @@ export class KeyUrl {
       if (this.#isClosed) return;
       const fault = signal.aborted ? 'no response within 5 s' : (error as Error).message;
       this.#write((record) => ({ ...record, failedAtMs: monotonicMs(), fault }));
-      tell('failed', `keys of "${url}" could not be fetched: ${fault}`);
+      tell('failed', `keys of "${nameOf(source)}" could not be fetched: ${fault}`);
     } finally {
       clearTimeout(timer);
     }
@@ -192,7 +208,7 @@ export class KeyUrl {
       await sleep(POLL_MS, undefined, { ref: false });
   }
 
-  #write(next: (record: KeyRecord) => KeyRecord): ReturnType<SharedText['change']> {
+  #write(next: (record: DocumentRecord) => DocumentRecord): ReturnType<SharedText['change']> {
     return this.#parts.shared.change((text) => JSON.stringify(next(recordOf(text))));
   }
 
@@ -200,21 +216,67 @@ export class KeyUrl {
     if (this.#parts.shared.revision === this.#revision) return;
     const read = this.#parts.shared.read();
     if (!read) return;
-    const before = this.#record.text;
+    const before = this.#record;
     this.#revision = read.revision;
     this.#record = recordOf(read.text);
-    if (this.#record.text !== before) this.#keys = readKeySet(this.#record.text);
+    const { text, metadata } = this.#record;
+    if (text !== before.text) this.#keys = readKeySet(text);
+    if (metadata !== before.metadata) this.#metadata = JSON.parse(metadata) as Metadata;
   }
+}
+
+function recordOf(text: string): DocumentRecord {
+  return text === '' ? NOTHING : (JSON.parse(text) as DocumentRecord);
+}
+
+/** What an issuer is called in messages. */
+function nameOf({ keysUrl, metadata }: IssuerSource): string {
+  return metadata?.issuer ?? keysUrl ?? '';
+}
+
+/** Fetches the documents of an issuer. Rejects with an error that says what is wrong with them. */
+async function fetchDocuments(
+  { keysUrl, metadata: from, trust }: IssuerSource,
+  signal: AbortSignal,
+): Promise<Pick<DocumentRecord, 'text' | 'metadata' | 'freshMs'>> {
+  const fetchJson = (url: string, mostBytes: number): Promise<TextResponse> =>
+    fetchText(url, { headers: ACCEPT, signal, mostBytes, trust });
+  const metadata = from && (await fetchMetadata(from, (url) => fetchJson(url, MOST_METADATA_BYTES)));
+  const url = keysUrl ?? metadata?.['jwks_uri'];
+  if (typeof url !== 'string') throw new Error('its metadata have no "jwks_uri"');
+  const fault = issuerUrlFault(url);
+  if (fault !== undefined) throw new Error(`"jwks_uri" of its metadata: ${fault}`);
+  const response = await fetchJson(url, MOST_KEYS_BYTES);
+  checkKeys(response);
+  return {
+    text: response.text,
+    metadata: JSON.stringify(metadata ?? {}),
+    freshMs: freshnessOf(response.headers['cache-control']),
+  };
 }
 
 const ACCEPT = { Accept: 'application/jwk-set+json, application/json' };
 
-function recordOf(text: string): KeyRecord {
-  return text === '' ? NOTHING : (JSON.parse(text) as KeyRecord);
+/** The metadata at the first URL that has some. They must be those of the issuer (RFC 8414, 3.3). */
+async function fetchMetadata(
+  { issuer, urls }: NonNullable<IssuerSource['metadata']>,
+  fetchFrom: (url: string) => Promise<TextResponse>,
+): Promise<Metadata> {
+  let status = 0;
+  for (const url of urls) {
+    const response = await fetchFrom(url);
+    ({ status } = response);
+    if (status !== 200) continue;
+    const metadata = parseJson(response.text);
+    if (!isObject(metadata)) throw new Error('its metadata are not a JSON object');
+    if (metadata['issuer'] !== issuer) throw new Error('its metadata are those of another issuer');
+    return metadata;
+  }
+  throw new Error(`status ${status} instead of its metadata`);
 }
 
 /** Throws why a response has no keys. */
-function checkResponse({ status, text }: TextResponse): void {
+function checkKeys({ status, text }: TextResponse): void {
   if (status !== 200) throw new Error(`status ${status}`);
   const json = parseJson(text);
   if (isObject(json) && Array.isArray(json['keys']) && json['keys'].length > MOST_KEYS)
