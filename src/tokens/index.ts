@@ -1,7 +1,7 @@
 export { bearerToken } from './bearer.ts';
 export { claimText, memberAt } from './claim-text.ts';
 export { claimsFault, type ClaimRules } from './claims.ts';
-export type { TokenObject } from './json.ts';
+export { readObject, type TokenObject } from './json.ts';
 export {
   ALGORITHMS,
   algorithmsOf,

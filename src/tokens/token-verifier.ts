@@ -64,6 +64,11 @@ export class TokenVerifier {
     return known.token;
   }
 
+  /** A token that some keys have verified. */
+  known(token: string): VerifiedToken | undefined {
+    return this.#genuine.peek(token)?.token;
+  }
+
   /** Removes a token whose time is over. */
   forget(token: string, keys: KeySet): void {
     if (this.#genuine.peek(token)?.keys === keys.id) this.#genuine.delete(token);

@@ -10,11 +10,13 @@ import {
   pathFrom,
   readers,
   type ReadScope,
+  uses,
 } from '../../config/index.ts';
 import { namedFile, type NamedFile } from '../../http/index.ts';
 import { issuerUrlFault } from '../../issuer/index.ts';
 import { ALGORITHMS } from '../../tokens/index.ts';
 import type { Binding } from './bound.ts';
+import { issuerDirectives, type IssuerFields, type TokenIssuer } from './issuer-directives.ts';
 
 /** `auth_jwt realm [token=$variable]`. */
 export interface Protection {
@@ -44,7 +46,10 @@ export interface NamedMember {
 }
 
 /** The configuration of one location. */
-export interface AuthJwtConfig {
+export interface AuthJwtConfig extends IssuerFields {
+  readonly issuers?: readonly TokenIssuer[];
+  /** The issuers whose tokens count. */
+  readonly issuerNames?: readonly string[];
   readonly protection?: Protection;
   readonly keyFiles?: readonly KeyFile[];
   readonly keyRequests?: readonly KeyRequest[];
@@ -136,6 +141,7 @@ const type: ArgReader<'signed'> = {
 };
 
 export const directives = directivesFor<AuthJwtConfig>()({
+  ...issuerDirectives,
   auth_jwt: {
     contexts: CONTEXTS,
     args: protection,
@@ -215,6 +221,15 @@ export const directives = directivesFor<AuthJwtConfig>()({
     summary: 'A variable with the value of a parameter in the header of the token.',
     roles: defines('variable', AT.variable),
     source: `${PLUS}#auth_jwt_header_set`,
+  },
+  auth_jwt_issuer: {
+    contexts: CONTEXTS,
+    args: readers.texts,
+    into: 'issuerNames',
+    summary:
+      'The `token_issuer` blocks whose tokens count; `iss` selects one of them. Tokens of others are verified with the keys of `auth_jwt_key_file` and `auth_jwt_key_request`, if there are any.',
+    roles: uses('token issuer', { word: 'any' }),
+    source: 'gw',
   },
   auth_jwt_audience: {
     contexts: CONTEXTS,

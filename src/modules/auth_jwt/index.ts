@@ -1,19 +1,25 @@
+import { createHash } from 'node:crypto';
 import {
   type Build,
+  compileCounter,
   moduleFor,
   type VariableDefinition,
   type VariableFamily,
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { IssuerDocuments, issuerZone } from '../../issuer/index.ts';
+import { IssuerDocuments, type IssuerSource, issuerZone } from '../../issuer/index.ts';
 import { SharedText } from '../../zone/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
+import { Introspector } from './introspector.ts';
+import { sourceOf } from './issuer-directives.ts';
 import { openKeyFiles, readKeys } from './key-files.ts';
 import { keptResponses } from './key-request.ts';
+import { type IssuerResources, issuersOf } from './location-issuers.ts';
 import { compileAccess, compileTokens } from './token-check.ts';
-import { lastToken, TokenJudge, type TokenResources } from './token-judge.ts';
+import { lastIssuer, lastToken, TokenJudge } from './token-judge.ts';
+import { validateIssuers } from './validate-issuers.ts';
 
 /** Verified tokens that a worker keeps. */
 const MOST_TOKENS = 10_000;
@@ -29,15 +35,27 @@ function requiresToken({ protection }: AuthJwtConfig): boolean {
   return protection !== undefined && !isOff(protection);
 }
 
-/** The URLs that keys are fetched from, with the index of their directives. */
-function urlsOf(config: AuthJwtConfig): readonly { readonly url: string; readonly index: number }[] {
-  if (!verifiesTokens(config)) return [];
-  return (config.keyRequests ?? []).flatMap((request, index) =>
-    'url' in request ? [{ url: request.url, index }] : [],
-  );
+/** What is fetched for a location, with the directive to blame. */
+interface DocumentNeed {
+  readonly source: IssuerSource;
+  readonly field: 'keyRequests' | 'issuerNames';
+  readonly index: number;
 }
 
-function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls' | 'responses'> {
+function documentsOf(config: AuthJwtConfig): readonly DocumentNeed[] {
+  if (!verifiesTokens(config)) return [];
+  return [
+    ...(config.keyRequests ?? []).flatMap((request, index): DocumentNeed | [] =>
+      'url' in request ? { source: { keysUrl: request.url }, field: 'keyRequests', index } : [],
+    ),
+    ...issuersOf(config).flatMap((issuer): DocumentNeed | [] => {
+      const source = sourceOf(issuer);
+      return source ? { source, field: 'issuerNames', index: 0 } : [];
+    }),
+  ];
+}
+
+function openFiles(worker: WorkerScope): Pick<IssuerResources, 'files' | 'verifier'> {
   const shared = worker.share(
     'auth_jwt',
     () => ({
@@ -51,8 +69,7 @@ function openFiles(worker: WorkerScope): Omit<TokenResources, 'urls' | 'response
   return shared;
 }
 
-function openUrl(url: string, worker: WorkerScope): IssuerDocuments {
-  const source = { keysUrl: url };
+function openDocuments(source: IssuerSource, worker: WorkerScope): IssuerDocuments {
   const zone = issuerZone(source).name;
   return worker.share(
     zone,
@@ -70,6 +87,30 @@ function openUrl(url: string, worker: WorkerScope): IssuerDocuments {
 }
 
 const FETCHES = { name: 'gw_jwks_fetches_total', help: 'Fetches of the keys of issuers.' };
+
+/** Opens what asks issuers about tokens. Their responses survive a reload that leaves the block as it is. */
+function openIntrospectors(config: AuthJwtConfig, worker: WorkerScope): ReadonlyMap<string, Introspector> {
+  const opened = issuersOf(config).flatMap((issuer) => {
+    const { name, introspection, trusted } = issuer;
+    if (!introspection) return [];
+    const key = createHash('sha256').update(JSON.stringify(issuer)).digest('base64url');
+    const introspector = worker.share(
+      `introspection ${key}`,
+      () =>
+        new Introspector({
+          name,
+          introspection,
+          trust: trusted && { ca: trusted.text },
+          count: compileCounter(worker.metrics, INTROSPECTIONS, { issuer: name }),
+        }),
+      (each) => each.close(),
+    );
+    return [[name, introspector] as const];
+  });
+  return new Map(opened);
+}
+
+const INTROSPECTIONS = { name: 'gw_introspections_total', help: 'Questions to issuers about tokens.' };
 
 type TokenOf = (x: Exchange) => VerifiedToken | undefined;
 
@@ -104,14 +145,23 @@ const payload: VariableDefinition = {
   },
 };
 
+const UNASKED = { documents: new Map(), introspectors: new Map(), responses: undefined };
+
 /** Access by JSON Web Tokens (nginx ngx_http_auth_jwt_module). */
-export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
+export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
   name: 'auth_jwt',
   summary: 'Access by JSON Web Tokens, and their claims as variables.',
   directives,
   variables: {
     jwt_payload: payload,
     jwt_claims: payload,
+    jwt_issuer: {
+      summary: 'The name of the `token_issuer` block that has issued the verified token.',
+      compile: (build) => {
+        const verified = compileVerified(build);
+        return (x) => (verified(x) ? lastIssuer(x) : undefined);
+      },
+    },
     jwt_nowtime: {
       summary: 'The time in seconds since the epoch.',
       live: true,
@@ -134,16 +184,20 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
       const keys = 'path' in file ? readKeys(file.path) : undefined;
       if (keys && 'fault' in keys) report.phrase('keyFiles', keys.fault, { index });
     }
+    validateIssuers(config, report);
   },
   zones: (config) =>
-    urlsOf(config).map(({ url, index }) => ({
-      zone: issuerZone({ keysUrl: url }),
-      field: 'keyRequests',
-      index,
-    })),
+    documentsOf(config).map(({ source, field, index }) => ({ zone: issuerZone(source), field, index })),
   provision(config, worker) {
-    const urls = urlsOf(config).map(({ url }) => [url, openUrl(url, worker)] as const);
-    return { ...openFiles(worker), urls: new Map(urls), responses: keptResponses(config.keyCacheMs) };
+    const documents = documentsOf(config).map(
+      ({ source }) => [issuerZone(source).name, openDocuments(source, worker)] as const,
+    );
+    return {
+      ...openFiles(worker),
+      documents: new Map(documents),
+      introspectors: openIntrospectors(config, worker),
+      responses: keptResponses(config.keyCacheMs),
+    };
   },
   defines: ({ members = [] }) =>
     Object.fromEntries(
@@ -167,10 +221,10 @@ export const authJwt = moduleFor<AuthJwtConfig>()<TokenResources>({
     const access = requiresToken(config) ? compileAccess(config, judge, build) : undefined;
     return { ...(identify && { identify }), ...(access && { access }) };
   },
-  // Without a running gateway, no keys are fetched.
+  // Without a running gateway, no keys are fetched and no issuer is asked.
   explanation: {
     runs: true,
-    provision: (_config, scope) => ({ ...openFiles(scope), urls: new Map(), responses: undefined }),
+    provision: (_config, scope) => ({ ...openFiles(scope), ...UNASKED }),
   },
   rules: () => import('./rules.ts'),
 });

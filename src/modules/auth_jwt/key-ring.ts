@@ -1,21 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Build } from '../../contract/index.ts';
-import { compileNamedFile, type Exchange } from '../../http/index.ts';
-import type { IssuerDocuments } from '../../issuer/index.ts';
+import type { Exchange } from '../../http/index.ts';
 import { joinKeys, type KeySet } from '../../tokens/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
-import type { KeyFiles } from './key-files.ts';
 import type { KeyOrigin } from './key-origin.ts';
-import { compileKeyRequest, type KeptResponses } from './key-request.ts';
-
-/** The sources of keys that locations of a worker share. */
-export interface KeySources {
-  readonly files: KeyFiles;
-  /** By URL; empty where requests are explained. */
-  readonly urls: ReadonlyMap<string, IssuerDocuments>;
-  /** Of the locations with one config. */
-  readonly responses: KeptResponses | undefined;
-}
 
 /** The keys for a request, and why sources have none at present. */
 interface Ring {
@@ -31,7 +18,7 @@ const NO_KEYS: Ring = {
 /** Joined sets that are kept: names of files may contain variables. */
 const MOST_SETS = 100;
 
-/** The keys of one location, from all of its sources. */
+/** Keys from several sources, for one location. */
 export class KeyRing {
   /** True if some of the keys have to be waited for. */
   readonly asks: boolean;
@@ -40,10 +27,10 @@ export class KeyRing {
   readonly #joined = new LRUCache<string, KeySet>({ max: MOST_SETS });
   #last: { readonly sets: readonly KeySet[]; readonly keys: KeySet } | undefined;
 
-  constructor(config: AuthJwtConfig, sources: KeySources, build: Build) {
+  constructor(config: AuthJwtConfig, origins: readonly KeyOrigin[]) {
     this.#config = config;
-    this.#origins = compileOrigins(config, sources, build);
-    this.asks = this.#origins.some(({ ask }) => ask);
+    this.#origins = origins;
+    this.asks = origins.some(({ ask }) => ask);
   }
 
   /** The keys that are known now. */
@@ -80,31 +67,4 @@ export class KeyRing {
     this.#last = { sets, keys };
     return keys;
   }
-}
-
-function compileOrigins(
-  { keyFiles = [], keyRequests = [], keyCacheMs }: AuthJwtConfig,
-  { files, urls, responses }: KeySources,
-  build: Build,
-): readonly KeyOrigin[] {
-  return [
-    ...keyFiles.map((file): KeyOrigin => {
-      const pathOf = 'path' in file ? () => file.path : compileNamedFile(file, build, 'key file');
-      return {
-        known(x, nowMs) {
-          const content = files.content(pathOf(x), keyCacheMs, nowMs);
-          return 'value' in content ? content.value : content;
-        },
-      };
-    }),
-    ...keyRequests.map((request): KeyOrigin => {
-      if ('uri' in request) return compileKeyRequest(request.uri, responses, build);
-      const keys = urls.get(request.url);
-      if (!keys) return { known: () => ({ fault: `the keys at "${request.url}" are not fetched` }) };
-      return {
-        known: () => keys.keys(),
-        ask: (_x, missing) => keys.ask(missing),
-      };
-    }),
-  ];
 }

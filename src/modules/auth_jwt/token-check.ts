@@ -3,10 +3,11 @@ import { type AccessCheck, type Exchange, HttpFault, logContext } from '../../ht
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
-import { type Fault, TokenJudge, type TokenResources } from './token-judge.ts';
+import type { IssuerResources } from './location-issuers.ts';
+import { type Fault, TokenJudge } from './token-judge.ts';
 
 /** Compiles how the tokens of requests are read in a location. */
-export function compileTokens(config: AuthJwtConfig, resources: TokenResources, build: Build): TokenReader {
+export function compileTokens(config: AuthJwtConfig, resources: IssuerResources, build: Build): TokenReader {
   const judge = new TokenJudge(config, resources, build);
   return {
     verified: (x) => judge.judgementOf(x).token,
@@ -15,7 +16,7 @@ export function compileTokens(config: AuthJwtConfig, resources: TokenResources, 
       return (x) => {
         const { isAccepted = !faultOf(x), token, fault } = judge.judgementOf(x);
         // Without keys, nobody knows who asks: that is not a request without a token.
-        if (fault?.result === 'failed') throw new HttpFault(500, fault.message);
+        if (fault?.result === 'failed') throw new HttpFault(fault.denial.status, fault.message);
         return isAccepted ? token : undefined;
       };
     },
@@ -32,7 +33,7 @@ export function compileAccess(config: AuthJwtConfig, judge: TokenJudge, build: B
     const fault = faultOf(x);
     count(fault?.result ?? 'accepted');
     if (!fault) return 'allowed';
-    build.log.write(fault.denial.status === 500 ? 'error' : 'info', fault.message, logContext(x));
+    build.log.write(fault.result === 'failed' ? 'error' : 'info', fault.message, logContext(x));
     return fault.denial;
   };
 }

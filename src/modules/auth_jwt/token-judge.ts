@@ -6,6 +6,7 @@ import {
   claimsFault,
   isRefusal,
   type KeySet,
+  type TokenObject,
   type TokenRefusal,
   type TokenVerifier,
   type VerifiedToken,
@@ -13,22 +14,22 @@ import {
 import { type BindingFault, bindingFault } from './bound.ts';
 import { type Challenge, compileChallenge } from './challenge.ts';
 import type { AuthJwtConfig, Protection } from './directives.ts';
-import { KeyRing, type KeySources } from './key-ring.ts';
-
-/** What the locations of a worker share. */
-export interface TokenResources extends KeySources {
-  readonly verifier: TokenVerifier;
-}
+import type { Introspected, Introspector } from './introspector.ts';
+import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } from './location-issuers.ts';
 
 /** What a location found out about the token of a request. */
 interface Judgement {
   /** The config of the location: after an internal redirect, another one judges again. */
   readonly by: AuthJwtConfig;
   readonly token?: VerifiedToken;
+  /** The `token_issuer` that has issued it. */
+  readonly issuer?: string | undefined;
   /** Why there is none, for the log. */
   readonly fault?: Fault;
   /** Set if the token names a key that is unknown: the keys that were known. */
   readonly lacking?: KeySet;
+  /** Set if the issuer has to be asked about the token. */
+  readonly asks?: Introspector;
   /** Whether the location accepts the token; absent until that is asked. */
   isAccepted?: boolean;
 }
@@ -41,61 +42,92 @@ export interface Fault {
 }
 
 /** Why a token is refused; `subject` as in `TokenRefusal`. */
-type Refusal = TokenRefusal | { readonly refused: BindingFault; readonly subject?: undefined };
+type Refusal =
+  TokenRefusal | { readonly refused: BindingFault | 'issuer' | 'inactive'; readonly subject?: undefined };
 
 const JUDGEMENT = stateKey<Judgement>('auth_jwt');
+
+/** What an issuer has said of the token of a request, if it counts for this request only. */
+const INTROSPECTED = stateKey<{ readonly of: string; readonly response: Introspected }>(
+  'auth_jwt introspected',
+);
 
 /** The verified token of a request, in a location that does not verify tokens itself. */
 export function lastToken({ main }: Exchange): VerifiedToken | undefined {
   return main.state(JUDGEMENT)?.token;
 }
 
+/** The name of the `token_issuer` whose token was verified last. */
+export function lastIssuer({ main }: Exchange): string | undefined {
+  return main.state(JUDGEMENT)?.issuer;
+}
+
+/** A token and the time at which it is judged. */
+interface Case {
+  readonly text: string;
+  readonly issuer: LocationIssuer;
+  readonly nowMs: number;
+}
+
+type Finding = Pick<Judgement, 'token' | 'issuer' | 'fault' | 'lacking' | 'asks'>;
+
 /** Reads and verifies the tokens of a location's requests, each once: signature, times, audience. */
 export class TokenJudge {
   readonly #config: AuthJwtConfig;
   readonly #verifier: TokenVerifier;
-  readonly #rules: ClaimRules;
   readonly #tokenOf: (x: Exchange) => string | undefined;
-  readonly #ring: KeyRing;
+  readonly #issuers: LocationIssuers;
   readonly #challenge: Challenge;
+  readonly #rules = new Map<LocationIssuer, ClaimRules>();
 
-  constructor(config: AuthJwtConfig, { verifier, ...sources }: TokenResources, build: Build) {
+  constructor(config: AuthJwtConfig, resources: IssuerResources, build: Build) {
     this.#config = config;
-    this.#verifier = verifier;
+    this.#verifier = resources.verifier;
     this.#tokenOf = compileTokenOf(config, build);
-    this.#ring = new KeyRing(config, sources, build);
+    this.#issuers = new LocationIssuers(config, resources, build);
     this.#challenge = compileChallenge(config, build);
-    this.#rules = {
-      leewaySeconds: config.leewayMs / 1_000,
-      checksIssue: false,
-      audiences: config.audiences,
-      needsAudience: config.audiences !== undefined,
-    };
   }
 
-  /** Waits for keys before a request is judged; absent if the location's keys never have to be waited for. */
+  /** Waits for what judges a request: keys, or what issuers say. Absent if a location never has to wait. */
   get waits(): ((x: Exchange) => Promise<void> | undefined) | undefined {
-    return this.#ring.asks ? (x) => this.#wait(x) : undefined;
+    return this.#issuers.asks ? (x) => this.#wait(x) : undefined;
   }
 
   #wait(x: Exchange): Promise<void> | undefined {
     // A subrequest may be the one for the keys.
-    if (x.main !== x || x.state(JUDGEMENT)?.by === this.#config || this.#tokenOf(x) === undefined)
-      return undefined;
-    const waiting = this.#ring.ask(x, 'all', Date.now());
-    return waiting ? waiting.then(() => this.#seekKey(x)) : this.#seekKey(x);
+    if (x.main !== x || x.state(JUDGEMENT)?.by === this.#config) return undefined;
+    const token = this.#tokenOf(x);
+    const issuer = token === undefined ? undefined : this.#issuers.of(token);
+    if (!issuer) return undefined;
+    const waiting = issuer.keys.ask(x, 'all', Date.now());
+    return waiting ? waiting.then(() => this.#seekKey(x, issuer)) : this.#seekKey(x, issuer);
   }
 
   /** Judges, and once more if the key that a token names can be fetched. */
-  #seekKey(x: Exchange): Promise<void> | undefined {
+  #seekKey(x: Exchange, issuer: LocationIssuer): Promise<void> | undefined {
     const { lacking } = this.judgementOf(x);
-    if (x.done || !lacking) return undefined;
+    if (x.done || !lacking) return this.#seekResponse(x);
     const nowMs = Date.now();
-    const asking = this.#ring.ask(x, 'one', nowMs);
-    if (asking) return asking.then(() => this.#judge(x));
+    const asking = issuer.keys.ask(x, 'one', nowMs);
+    if (asking)
+      return asking.then(() => {
+        this.#judge(x);
+        return this.#seekResponse(x);
+      });
     // Another worker may have fetched them meanwhile.
-    if (this.#ring.of(x, nowMs).keys !== lacking) this.#judge(x);
-    return undefined;
+    if (issuer.keys.of(x, nowMs).keys !== lacking) this.#judge(x);
+    return this.#seekResponse(x);
+  }
+
+  /** Judges once more if the issuer has to be asked. */
+  #seekResponse(x: Exchange): Promise<void> | undefined {
+    const { asks } = this.judgementOf(x);
+    const text = asks && !x.done ? this.#tokenOf(x) : undefined;
+    if (!asks || text === undefined) return undefined;
+    return asks.ask(text).then((response) => {
+      x.setState(INTROSPECTED, { of: text, response });
+      this.#judge(x);
+    });
   }
 
   judgementOf({ main }: Exchange): Judgement {
@@ -109,41 +141,90 @@ export class TokenJudge {
     main.setState(JUDGEMENT, { by: this.#config, ...this.#find(main) });
   }
 
-  #find(x: Exchange): Pick<Judgement, 'token' | 'fault' | 'lacking'> {
+  #find(x: Exchange): Finding {
     const text = this.#tokenOf(x);
     if (text === undefined)
       return {
         fault: { result: 'none', message: NONE, denial: { status: 401, headers: this.#challenge(x) } },
       };
-    const nowMs = Date.now();
-    const { keys, faults } = this.#ring.of(x, nowMs);
-    const token = this.#verify(x, text, { keys, nowMs });
-    if (!('refused' in token)) return { token };
-    const lacking = token.refused === 'key' && token.subject !== undefined && { lacking: keys };
-    // A source that has no keys now may have the key of this token.
-    if (token.refused === 'key' && faults.length > 0)
-      return { ...lacking, fault: { result: 'failed', message: faults.join('; '), denial: NO_KEYS } };
-    const denial = { status: 401, headers: this.#challenge(x, 'invalid_token') };
-    const message = `the token is refused: ${wordsOf(token)}`;
-    return { ...lacking, fault: { result: 'refused', message, denial } };
+    if (text.length > this.#config.maxBytes) return this.#refused(x, { refused: 'size' });
+    const issuer = this.#issuers.of(text);
+    if (!issuer) return this.#refused(x, { refused: 'issuer' });
+    const found = { text, issuer, nowMs: Date.now() };
+    return issuer.introspector && !isJwt(text) ? this.#findOpaque(x, found) : this.#findSigned(x, found);
   }
 
-  #verify(
-    x: Exchange,
-    text: string,
-    { keys, nowMs }: { readonly keys: KeySet; readonly nowMs: number },
-  ): VerifiedToken | Refusal {
-    if (text.length > this.#config.maxBytes) return { refused: 'size' };
+  #refused(x: Exchange, refusal: Refusal): Finding {
+    const denial = { status: 401, headers: this.#challenge(x, 'invalid_token') };
+    return { fault: { result: 'refused', message: `the token is refused: ${wordsOf(refusal)}`, denial } };
+  }
+
+  #findSigned(x: Exchange, found: Case): Finding {
+    const { text, issuer, nowMs } = found;
+    const { keys, faults } = issuer.keys.of(x, nowMs);
     const token = this.#verifier.verify(text, keys);
-    if (isRefusal(token)) return token;
-    const refusal = claimsFault(token.claims, this.#rules, nowMs);
+    if (isRefusal(token)) {
+      const lacking = token.refused === 'key' && token.subject !== undefined && { lacking: keys };
+      // A source that has no keys now may have the key of this token.
+      if (token.refused === 'key' && faults.length > 0)
+        return { ...lacking, fault: { result: 'failed', message: faults.join('; '), denial: NO_KEYS } };
+      return { ...lacking, ...this.#refused(x, token) };
+    }
+    const refusal = this.#claimsFault(x, token, found);
     if (refusal?.refused === 'expired') this.#verifier.forget(text, keys);
+    if (refusal) return this.#refused(x, refusal);
+    if (issuer.block?.introspection?.asksOfSigned === true) {
+      const response = this.#responseOf(x, found);
+      if (!('members' in response)) return response;
+    }
+    return { token, issuer: issuer.block?.name };
+  }
+
+  /** A token that only its issuer understands: what the issuer says of it is its claims. */
+  #findOpaque(x: Exchange, found: Case): Finding {
+    const claims = this.#responseOf(x, found);
+    if (!('members' in claims)) return claims;
+    const token = { text: found.text, header: NO_HEADER, claims };
+    const name = found.issuer.block?.issuer;
+    const iss = Object.hasOwn(claims.members, 'iss') ? claims.members['iss'] : name;
+    const refusal = iss === name || name === undefined ? this.#claimsFault(x, token, found) : FOREIGN;
+    return refusal ? this.#refused(x, refusal) : { token, issuer: found.issuer.block?.name };
+  }
+
+  /** What the issuer says of a token; else what follows from it that it says nothing good. */
+  #responseOf(x: Exchange, { text, issuer, nowMs }: Case): TokenObject | Finding {
+    const asks = issuer.introspector as Introspector;
+    const asked = x.state(INTROSPECTED);
+    const response = asks.known(text, nowMs) ?? (asked?.of === text ? asked.response : undefined);
+    if (response === 'inactive') return this.#refused(x, { refused: 'inactive' });
+    if (response && 'members' in response) return response;
+    const message = response?.fault ?? 'the issuer has not been asked about the token';
+    return { ...(!response && { asks }), fault: { result: 'failed', message, denial: NO_RESPONSE } };
+  }
+
+  #claimsFault(x: Exchange, { claims }: VerifiedToken, { issuer, nowMs }: Case): Refusal | undefined {
+    const refusal = claimsFault(claims, this.#rulesOf(issuer), nowMs);
     if (refusal) return refusal;
-    const unbound = bindingFault(token.claims, this.#config.bound, x);
-    return unbound ? { refused: unbound } : token;
+    const unbound = bindingFault(claims, this.#config.bound, x);
+    return unbound && { refused: unbound };
+  }
+
+  #rulesOf(issuer: LocationIssuer): ClaimRules {
+    const audiences = this.#config.audiences ?? issuer.block?.audiences;
+    const rules = this.#rules.get(issuer) ?? {
+      leewaySeconds: this.#config.leewayMs / 1_000,
+      checksIssue: false,
+      audiences,
+      needsAudience: audiences !== undefined,
+    };
+    this.#rules.set(issuer, rules);
+    return rules;
   }
 }
 
+const NO_HEADER: TokenObject = { text: '{}', members: {}, exact: {} };
+const FOREIGN: Refusal = { refused: 'issuer' };
+const NO_RESPONSE: Denial = { status: 503, headers: ['Retry-After', '5'] };
 const NONE = 'no token was provided';
 const NO_KEYS: Denial = { status: 500, headers: ['Retry-After', '5'] };
 
@@ -183,5 +264,7 @@ const WORDS: Readonly<Record<Refusal['refused'], (subject: string) => string>> =
   audience: say('it is meant for another audience'),
   'not bound': say('it is not bound to a client certificate'),
   'bound to another': say('it is bound to another client certificate'),
+  issuer: say('none of the issuers of this location has issued it'),
+  inactive: say('its issuer says that it does not count'),
   'bound otherwise': say('it is bound to the client in a way that is not supported'),
 };

@@ -1,0 +1,33 @@
+import type { ConfigReport } from '../../contract/index.ts';
+import type { AuthJwtConfig } from './directives.ts';
+import { readKeys } from './key-files.ts';
+import { issuersOf } from './location-issuers.ts';
+
+/** Reports issuers that do not exist, that tokens cannot be told apart by, or whose keys cannot be read. */
+export function validateIssuers(config: AuthJwtConfig, report: ConfigReport<AuthJwtConfig>): void {
+  const { issuers = [], issuerNames = [] } = config;
+  const twice = issuers.findIndex(({ name }, index) => issuers.findIndex((one) => one.name === name) < index);
+  if (twice >= 0)
+    report.phrase('issuers', `duplicate token issuer "${issuers[twice]?.name}"`, { index: twice });
+  const unknown = issuerNames.find((name) => !issuers.some((issuer) => issuer.name === name));
+  if (unknown !== undefined)
+    report.phrase('issuerNames', `unknown token issuer "${unknown}"`, {
+      rule: 'bad-reference',
+      hint: '"token_issuer" in the http block declares issuers',
+    });
+  const named = issuersOf(config);
+  if (named.filter(({ introspection }) => introspection).length > 1)
+    report.on(
+      'issuerNames',
+      'names several issuers with "introspect"',
+      'a token without parts names no issuer',
+    );
+  const urls = named.flatMap(({ issuer }) => issuer ?? []);
+  if (new Set(urls).size < urls.length)
+    report.on('issuerNames', 'names two blocks of one issuer', 'tokens name their issuer, not a block');
+  for (const { name, keyFile } of named) {
+    const keys = keyFile === undefined ? undefined : readKeys(keyFile);
+    if (keys && 'fault' in keys)
+      report.phrase('issuers', keys.fault, { index: issuers.findIndex((issuer) => issuer.name === name) });
+  }
+}
