@@ -62,7 +62,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'this nginx module is not available in gw',
   ],
   [
-    /^(status_zone|api|queue|ntlm|session_log|zone_sync|keyval|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
+    /^(status_zone|api|queue|ntlm|session_log|zone_sync|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
     'it belongs to the commercial nginx',
   ],
   [

@@ -57,7 +57,7 @@ const PREPARING = names(
   'js_(shared_dict_zone|load_http_native_module)',
   'js_fetch_(buffer_size|max_response_buffer_size|ciphers|protocols|timeout|trusted_certificate|verify|verify_depth)',
   'js_fetch_(proxy|keepalive|keepalive_requests|keepalive_time|keepalive_timeout)',
-  'perl_(modules|require|set)|keyval|keyval_zone|num_map',
+  'perl_(modules|require|set)|num_map',
   'geoip_(country|city|org|proxy|proxy_recursive)|(modern|ancient)_browser(_value)?',
   'oidc_provider|acme_(issuer|shared_zone)',
   'xml_entities|xslt_(param|string_param|types|last_modified)|upload_progress',
@@ -109,7 +109,7 @@ export function isTellingHeader(name: string): boolean {
 }
 
 /** Directives whose first word is the key to look up. */
-const KEYED = names('keyval', 'num_map');
+const KEYED = names('num_map');
 
 /** The variables that a directive of another module probably defines: its words that consist of a variable only. */
 export function definedBySkipped({ name, args }: DirectiveNode): readonly string[] {

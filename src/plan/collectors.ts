@@ -80,7 +80,7 @@ const UNDECLARED: Readonly<
   'only cluster': ({ name, directive }) => ({
     message: `"${name}" is ambiguous: there are several clusters`,
     rule: 'bad-reference',
-    ...(directive !== 'sticky' && { hint: 'name one: cluster=name' }),
+    ...(!['sticky', 'keyval_zone'].includes(directive) && { hint: 'name one: cluster=name' }),
   }),
   ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
   cache: ({ name, directive }) => ({

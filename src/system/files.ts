@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isAlive } from './processes.ts';
 
 interface ReadBytes {
   readonly bytes: Buffer;
@@ -71,5 +73,16 @@ export async function replaceDurably(path: string, beside: string, text: string)
   } catch (error) {
     await rm(beside, { force: true }).catch(() => undefined);
     throw error;
+  }
+}
+
+/** Removes files beside this one, `….PID.WORKER.new`, that killed processes did not finish. */
+export async function removeLeftovers(path: string): Promise<void> {
+  const directory = dirname(path);
+  const start = `${basename(path)}.`;
+  for (const name of await readdir(directory).catch(() => [])) {
+    const [, pid] = (name.startsWith(start) && /^(\d+)\.\d+\.new$/.exec(name.slice(start.length))) || [];
+    if (pid !== undefined && !isAlive(Number(pid)))
+      await rm(join(directory, name), { force: true }).catch(() => undefined);
   }
 }

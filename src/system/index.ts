@@ -17,7 +17,7 @@ export {
 } from './certificates.ts';
 export { flushAtEndOfTurn } from './end-of-turn.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
-export { beginReading, type ReadFile, readerOf, replaceDurably } from './files.ts';
+export { beginReading, type ReadFile, readerOf, removeLeftovers, replaceDurably } from './files.ts';
 export { descriptorOfLocalPort, listeningSockets, listensAt, listensOn } from './listening-sockets.ts';
 export {
   type Account,

@@ -60,6 +60,7 @@ export { MAX_CHECKS } from './peers/kind.ts';
 export { CHECKING, PeerTable, type PeerState, UNHEALTHY } from './peers/peer-table.ts';
 export { openRing, type Ring } from './ring/ring.ts';
 export type { RingFacts } from './ring/snapshot.ts';
+export { type KeptEntries, StateFile, stateZone } from './state-file.ts';
 export { SharedText } from './shared-text/shared-text.ts';
 export {
   createZone,

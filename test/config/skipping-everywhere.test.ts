@@ -33,7 +33,7 @@ const FORMS = findForms().filter(({ directive }) => !OF_HANDSHAKES.includes(dire
 const registry = new Registry(MODULES);
 /** Makes `$probe` a variable of a module that gw does not have. */
 const MISSING = `js_set $probe http.probe; map $host $memcached_key { default x; }
-  quota_zone $uri zone=quotas:1m limit=1000000/second;`;
+  quota_zone $uri zone=quotas:1m limit=1000000/second; keyval_zone zone=keyvals:64k;`;
 
 test('a variable that gw does not have closes every location that takes it, in every form', async (t) => {
   const [port, { port: redisPort }] = [await freePort(), await redis()];

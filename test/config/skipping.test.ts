@@ -202,25 +202,25 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a location beside a table that reads a built-in variable',
-    http: `keyval_zone zone=one:32k; keyval $remote_addr $is_refused zone=one;
+    http: `num_map $remote_addr $is_refused { default 0; 10 1; }
            server { location / { return 200 $remote_addr; } }`,
     status: 200,
   },
   {
     it: 'a location beside a table that reads what the client sends',
-    http: `keyval_zone zone=one:32k; keyval $arg_user $is_refused zone=one;
+    http: `num_map $arg_user $is_refused { default 0; 10 1; }
            server { location / { return 200 $arg_user; } }`,
     status: 200,
   },
   {
     it: 'a location that decides by a table named like an argument',
-    http: `keyval_zone zone=one:32k; keyval $remote_addr $arg_banned zone=one;
+    http: `num_map $remote_addr $arg_banned { default 0; 10 1; }
            server { location / { if ($arg_banned) { return 403; } ${SECRET} } }`,
     status: 501,
   },
   {
     it: 'a location that decides by such a table',
-    http: `keyval_zone zone=one:32k; keyval $remote_addr $is_refused zone=one;
+    http: `num_map $remote_addr $is_refused { default 0; 10 1; }
            server { location / { if ($is_refused) { return 403; } ${SECRET} } }`,
     status: 501,
   },

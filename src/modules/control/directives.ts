@@ -13,6 +13,7 @@ import {
 } from '../../config/index.ts';
 import type { ConfigReport } from '../../contract/index.ts';
 import { MAX_NAME_BYTES } from './flags.ts';
+import { keyvalVariable, type KeyvalVariable, keyvalZone } from './keyval/directives.ts';
 import { ENDPOINTS } from './inventory.ts';
 import {
   type ControlConfig,
@@ -190,6 +191,26 @@ export const directives = directivesFor<ControlConfig>()({
     roles: [...defines('dictionary', AT.zone), ...CLUSTER_NAMES],
     source: 'nginx ngx_http_js_module#js_shared_dict_zone',
   },
+  keyval_zone: {
+    contexts: ['http'],
+    args: keyvalZone,
+    into: 'dictionaries',
+    repeat: 'append',
+    summary:
+      'A dictionary whose entries `control_api keyval` changes. "state" keeps them in a file, relative to the prefix; "sync" shares them with all gateways of the only cluster.',
+    roles: defines('dictionary', AT.zone),
+    source: 'nginx ngx_http_keyval_module#keyval_zone',
+  },
+  keyval: {
+    contexts: ['http'],
+    args: keyvalVariable,
+    into: 'keyvals',
+    repeat: 'append',
+    summary:
+      'A variable whose value is looked up in a keyval zone by the key: an equal one or, as "type" of the zone says, the longest one that is the network of the address or the beginning of the text.',
+    roles: [...uses('dictionary', AT.zone), ...defines('variable', AT.secondVariable)],
+    source: 'nginx ngx_http_keyval_module#keyval',
+  },
   feature_flag: {
     contexts: ['http'],
     args: flagVariable,
@@ -206,7 +227,7 @@ const DUPLICATE = 'duplicate-directive';
 
 /** Checks the directives of one location against one another. */
 export function validate(config: ControlConfig, report: ConfigReport<ControlConfig>): void {
-  const { dictionaries = [], flags = [], flagsZone, console, consoleApi } = config;
+  const { dictionaries = [], flags = [], keyvals = [], flagsZone, console, consoleApi } = config;
   if (consoleApi && !console) report.on('consoleApi', 'requires "control_console on"');
   const names = new Set<string>();
   for (const [index, { name }] of dictionaries.entries()) {
@@ -223,7 +244,15 @@ export function validate(config: ControlConfig, report: ConfigReport<ControlConf
     if (needsFlags(config)) report.on('api', predicate, more);
     if (flags.length > 0) report.on('flags', predicate, more);
   }
-  checkVariables(flags, report);
+  for (const [index, { zone }] of keyvals.entries()) {
+    if (!names.has(zone))
+      report.phrase('keyvals', `zero size shared memory zone "${zone}"`, {
+        index,
+        rule: 'bad-reference',
+        hint: `declare it: keyval_zone zone=${zone}:1m`,
+      });
+  }
+  checkVariables({ flags, keyvals }, report);
 }
 
 function needsFlags({ api }: ControlConfig): boolean {
@@ -231,22 +260,33 @@ function needsFlags({ api }: ControlConfig): boolean {
   return api === WHOLE_INVENTORY || ENDPOINTS.some(({ name, needsFlags: needs }) => needs && name === api);
 }
 
-function checkVariables(flags: readonly FlagVariable[], report: ConfigReport<ControlConfig>): void {
-  const byVariable = new Map<string, FlagVariable>();
-  for (const [index, flag] of flags.entries()) {
-    const { variable } = flag;
-    if (byVariable.has(variable))
-      report.phrase('flags', `the duplicate "${variable}" variable`, { index, rule: DUPLICATE });
-    byVariable.set(variable, flag);
+/** A variable with a key, which other such variables may be in. */
+type KeyedVariable = Pick<FlagVariable | KeyvalVariable, 'variable' | 'key'>;
+
+function checkVariables(
+  all: Readonly<Record<'flags' | 'keyvals', readonly KeyedVariable[]>>,
+  report: ConfigReport<ControlConfig>,
+): void {
+  const byVariable = new Map<string, KeyedVariable>();
+  const fields = ['flags', 'keyvals'] as const;
+  for (const field of fields) {
+    for (const [index, keyed] of all[field].entries()) {
+      const { variable } = keyed;
+      if (byVariable.has(variable))
+        report.phrase(field, `the duplicate "${variable}" variable`, { index, rule: DUPLICATE });
+      byVariable.set(variable, keyed);
+    }
   }
-  for (const [index, { variable }] of flags.entries()) {
-    if (reaches(variable, variable, byVariable))
-      report.phrase('flags', `the key of "$${variable}" depends on "$${variable}" itself`, { index });
+  for (const field of fields) {
+    for (const [index, { variable }] of all[field].entries()) {
+      if (reaches(variable, variable, byVariable))
+        report.phrase(field, `the key of "$${variable}" depends on "$${variable}" itself`, { index });
+    }
   }
 }
 
 /** Tells whether the key of `from` uses `target`, directly or through the keys of other flags. */
-function reaches(from: string, target: string, byVariable: ReadonlyMap<string, FlagVariable>): boolean {
+function reaches(from: string, target: string, byVariable: ReadonlyMap<string, KeyedVariable>): boolean {
   const seen = new Set<string>();
   const waiting = [from];
   for (let variable = waiting.pop(); variable !== undefined; variable = waiting.pop()) {
@@ -258,7 +298,7 @@ function reaches(from: string, target: string, byVariable: ReadonlyMap<string, F
   return false;
 }
 
-function keyVariables(flag: FlagVariable | undefined): string[] {
+function keyVariables(flag: KeyedVariable | undefined): string[] {
   return (flag?.key.parts ?? []).flatMap((part) =>
     typeof part === 'object' && 'variable' in part ? [part.variable] : [],
   );

@@ -82,6 +82,8 @@ export interface Endpoint {
   readonly needsFlags?: true;
   /** The endpoint shows the counts of requests by location, which are kept only then. */
   readonly showsRequestCounts?: true;
+  /** The endpoint serves all paths below its own, and has its own methods, checks and faults. */
+  readonly isTree?: true;
   /** Compiles the handler for GET and HEAD; it may throw a `ControlFault` or a `DictionaryFault`. */
   compile(surface: Surface): Handler;
 }
@@ -96,6 +98,7 @@ export interface Surface {
 /** Compiles an endpoint with the common parts: methods, no caching, cross-site writes, faults as envelopes. */
 export function guardEndpoint(endpoint: Endpoint, surface: Surface): Handler {
   const act = endpoint.compile(surface);
+  if (endpoint.isTree) return (x) => (x.response.setHeader('Cache-Control', 'no-store'), act(x));
   const serve: Handler = (x) => {
     x.response.setHeader('Cache-Control', 'no-store');
     try {

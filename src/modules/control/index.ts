@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import {
   type ExplainedAction,
   type ExplainedFact,
@@ -8,18 +9,20 @@ import {
   type Explainer,
 } from '../../contract/index.ts';
 import { type Handler, isRead } from '../../http/index.ts';
-import { LOG_TAIL } from '../../zone/index.ts';
+import { LOG_TAIL, stateZone } from '../../zone/index.ts';
 import { compileConsole } from './console/console.ts';
 import { prepareConsole } from './console/history.ts';
 import { directives, validate } from './directives.ts';
 import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.ts';
 import { dictionaryAsked, flagVariables } from './flags.ts';
-import { ENDPOINTS } from './inventory.ts';
+import { endpointBelow, ENDPOINTS } from './inventory.ts';
+import { keyvalVariables } from './keyval/variables.ts';
 import { metrics } from './metrics.ts';
 import { compilePrometheus } from './prometheus.ts';
 import {
   type ControlConfig,
   type ControlResources,
+  type DictionaryConfig,
   inventoryRoutes,
   openResources,
   prefixOf,
@@ -32,7 +35,7 @@ export type { ControlConfig } from './resources.ts';
 
 /** Explains which endpoint would serve a request. The console's own resources come from the process. */
 const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
-  provision: (config, scope) => openResources({ ...config, console: false }, scope),
+  provision: (config, scope) => openResources({ ...config, ...withoutFiles(config), console: false }, scope),
   explain: (config, _resources, { location }) => {
     const { api, console, prometheus } = config;
     if (console) return { content: () => ({ does: 'serves the console' }) };
@@ -40,6 +43,13 @@ const explanation: ModuleExplanation<ControlConfig, ControlResources> = {
     return api === undefined ? {} : { content: tellEndpoint(api, config, location) };
   },
 };
+
+/** An explanation reads and writes no state. */
+function withoutFiles({ dictionaries = [] }: ControlConfig): Pick<ControlConfig, 'dictionaries'> {
+  const without = ({ keyval, ...dictionary }: DictionaryConfig): DictionaryConfig =>
+    keyval ? { ...dictionary, keyval: { matching: keyval.matching } } : dictionary;
+  return { dictionaries: dictionaries.map(without) };
+}
 
 const tellPrometheus: Explainer = (x) => {
   if (isRead(x)) return { does: 'shows metrics under the names of nginz', unknown: 'the numbers' };
@@ -50,14 +60,14 @@ const tellPrometheus: Explainer = (x) => {
 function tellEndpoint(api: string, config: ControlConfig, location: LocationFacts): Explainer {
   const prefix = prefixOf(location);
   const endpointFor = (uri: string): Endpoint | undefined =>
-    ENDPOINTS.find(({ name, path }) => (api === WHOLE_INVENTORY ? prefix + path === uri : name === api));
+    api === WHOLE_INVENTORY ? below(uri, prefix) : ENDPOINTS.find(({ name }) => name === api);
   return (x): ExplainedAction | undefined => {
     const endpoint = endpointFor(x.uri);
     if (!endpoint) {
       refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
       return undefined;
     }
-    if (!isRead(x)) {
+    if (!endpoint.isTree && !isRead(x)) {
       x.response.setHeader('Allow', 'GET, HEAD');
       refuse(x, 405, 'method not allowed');
       return undefined;
@@ -76,6 +86,10 @@ function tellEndpoint(api: string, config: ControlConfig, location: LocationFact
   };
 }
 
+function below(uri: string, prefix: string): Endpoint | undefined {
+  return uri.startsWith(prefix) ? endpointBelow(uri.slice(prefix.length)) : undefined;
+}
+
 /** Names the dictionary of the endpoint and the cluster that shares it. */
 function tellDictionary(args: string, config: ControlConfig): readonly ExplainedFact[] {
   const asked = dictionaryAsked(args, config);
@@ -85,14 +99,19 @@ function tellDictionary(args: string, config: ControlConfig): readonly Explained
   return [{ label: 'flags in', value: `${known.name}${whose}` }];
 }
 
+/** `sync` of NGINX Plus, which names no cluster. */
+const ONLY_CLUSTER = { kind: 'only cluster', name: 'sync' } as const;
+
 /** The control surface: a JSON API for operators, dictionaries in shared memory, and feature flags kept in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
   summary: 'Health, metrics, flags and the console, for operators.',
   directives,
   content: ['api', 'console', 'prometheus'],
-  enabled: ({ api, prometheus, console, consoleApi, dictionaries, flags }) =>
-    console || consoleApi || [api, prometheus, dictionaries, flags].some((part) => part !== undefined),
+  enabled: ({ api, prometheus, console, consoleApi, dictionaries, flags, keyvals }) =>
+    console ||
+    consoleApi ||
+    [api, prometheus, dictionaries, flags, keyvals].some((part) => part !== undefined),
   validate,
 
   showsRequestCounts: ({ api, prometheus, console }) =>
@@ -110,32 +129,48 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
 
   zones: ({ dictionaries = [], console }) => [
     ...dictionaries.map(
-      ({ name, sizeBytes, cluster }, index) =>
+      ({ name, sizeBytes, cluster, isSynced }, index) =>
         ({
           zone: {
             name,
             kind: 'dictionary',
             sizeBytes,
-            ...(cluster !== undefined && { isShared: true as const }),
+            ...((cluster !== undefined || isSynced) && { isShared: true as const }),
           },
           field: 'dictionaries',
           index,
         }) as const,
     ),
+    ...dictionaries.flatMap(({ name, sizeBytes, keyval }, index) => {
+      const { state } = keyval ?? {};
+      const field = 'dictionaries' as const;
+      return state === undefined ? [] : [{ zone: stateZone({ name, sizeBytes, state }), field, index }];
+    }),
     ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
   ],
 
   uses: ({ dictionaries = [] }) =>
-    dictionaries.flatMap(({ cluster: name }, index) =>
-      name === undefined ? [] : [{ kind: 'cluster', name, field: 'dictionaries', index } as const],
+    dictionaries.flatMap(({ cluster: name, isSynced }, index) => {
+      if (!isSynced && name === undefined) return [];
+      const used = isSynced ? ONLY_CLUSTER : ({ kind: 'cluster', name: name ?? '' } as const);
+      return [{ ...used, field: 'dictionaries' as const, index }];
+    }),
+
+  writes: ({ dictionaries = [] }) => ({
+    sharedDirectories: dictionaries.flatMap(({ keyval }) =>
+      keyval?.state === undefined ? [] : [dirname(keyval.state)],
     ),
+  }),
 
   prepare(configs, master) {
     if (configs.some(({ console }) => console)) prepareConsole(master);
   },
 
   provision: openResources,
-  defines: flagVariables,
+  defines: (config, resources) => ({
+    ...flagVariables(config, resources),
+    ...keyvalVariables(config, resources),
+  }),
 
   compile: (config, resources, build) => partsOf({ config, resources, build }),
 
@@ -173,9 +208,10 @@ function compileInventory(surface: Surface): Handler {
   const { location } = surface.build;
   const prefix = prefixOf(location);
   surface.resources.routes.add(inventoryRoutes(ENDPOINTS, location));
-  const handlers = new Map(
-    ENDPOINTS.map((endpoint) => [prefix + endpoint.path, guardEndpoint(endpoint, surface)]),
-  );
-  const unknown: Handler = (x) => refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
-  return (x) => (handlers.get(x.uri) ?? unknown)(x);
+  const handlers = new Map(ENDPOINTS.map((endpoint) => [endpoint, guardEndpoint(endpoint, surface)]));
+  return (x) => {
+    const endpoint = below(x.uri, prefix);
+    const handler = endpoint && handlers.get(endpoint);
+    return handler ? handler(x) : refuse(x, 404, `unknown endpoint: see ${prefix}describe`);
+  };
 }

@@ -4,6 +4,7 @@ import { cluster } from './cluster.ts';
 import { type Endpoint, sendText } from './endpoint.ts';
 import { flag, flagList, flagSet, flagUnset } from './flags.ts';
 import { cacheProbe, health, live, ready, sessionProbe, system } from './health.ts';
+import { keyval } from './keyval/api.ts';
 import { metrics } from './metrics.ts';
 import { type ControlConfig, type RouteDescription, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
 import { metricsDescribe, metricsRender } from './statsd.ts';
@@ -47,6 +48,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   flagSet,
   flagUnset,
   flagList,
+  keyval,
   cacheProbe,
   sessionProbe,
   metricsRender,
@@ -56,6 +58,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
   live,
   ready,
 ];
+
+/** Returns the endpoint of the whole inventory that serves a path below the prefix of a location. */
+export function endpointBelow(path: string): Endpoint | undefined {
+  return ENDPOINTS.find((each) => each.path === path) ?? TREES.find((each) => path.startsWith(each.path));
+}
+
+const TREES = ENDPOINTS.filter(({ isTree }) => isTree);
 
 /** Returns the path at which a location serves an endpoint; `undefined` if it does not, or if its path is not fixed. */
 export function endpointPath(

@@ -1,6 +1,10 @@
+import { resolve } from 'node:path';
 import type { ComplexValue } from '../../config/index.ts';
 import type { LocationFacts, WorkerScope } from '../../contract/index.ts';
-import { type Dictionary, openDictionary, zoneIdentity } from '../../zone/index.ts';
+import { type Dictionary, openDictionary, StateFile, stateZone, zoneIdentity } from '../../zone/index.ts';
+import type { KeyvalVariable, KeyvalZone } from './keyval/directives.ts';
+import { type Lookup, openLookup } from './keyval/matching.ts';
+import { keptEntries } from './keyval/kept-entries.ts';
 import { type ConsoleResources, openConsole } from './console/history.ts';
 
 /** The configuration of the control surface in one location. */
@@ -17,6 +21,7 @@ export interface ControlConfig {
   readonly flagsZone: string;
   readonly dictionaries?: readonly DictionaryConfig[];
   readonly flags?: readonly FlagVariable[];
+  readonly keyvals?: readonly KeyvalVariable[];
   /** True: serves requests from pages of other sites and those with unknown host names. */
   readonly crossSite: boolean;
 }
@@ -24,7 +29,7 @@ export interface ControlConfig {
 /** `control_api;` without a name. */
 export const WHOLE_INVENTORY = '';
 
-/** `shared_dict_zone zone=name:size [timeout=t] [evict] [cluster=name]`. */
+/** `shared_dict_zone zone=name:size [timeout=t] [evict] [cluster=name]`, or a `keyval_zone`. */
 export interface DictionaryConfig {
   readonly name: string;
   readonly sizeBytes: number;
@@ -33,6 +38,10 @@ export interface DictionaryConfig {
   readonly evict: boolean;
   /** The cluster whose gateways share its entries. */
   readonly cluster?: string;
+  /** The only cluster of the configuration shares its entries, if there is one. */
+  readonly isSynced?: true;
+  /** Present if the API of keyval zones serves it. */
+  readonly keyval?: KeyvalZone;
 }
 
 /** `feature_flag $variable name [key=value]`. */
@@ -100,19 +109,33 @@ export function inventoryRoutes(
 /** The resources of the control surface in one worker. */
 export interface ControlResources {
   readonly dictionaries: ReadonlyMap<string, Dictionary>;
+  /** How `keyval` variables find values, by zone. */
+  readonly lookups: ReadonlyMap<string, Lookup>;
   /** The routes of the whole configuration. */
   readonly routes: Routes;
   readonly worker: WorkerScope;
   readonly console: ConsoleResources | undefined;
 }
 
-/** Opens the dictionaries of the configuration and the console. */
-export function openResources(
-  { dictionaries = [], console }: ControlConfig,
+/** Opens the dictionaries of the configuration, with the entries that files keep, and the console. */
+export async function openResources(
+  { dictionaries = [], keyvals = [], console }: ControlConfig,
   worker: WorkerScope,
-): ControlResources {
+): Promise<ControlResources> {
+  const opened = new Map<string, Dictionary>();
+  const lookups = new Map<string, Lookup>();
+  for (const config of dictionaries) {
+    const { name, keyval } = config;
+    const dictionary = openOwn(config, worker);
+    opened.set(name, dictionary);
+    if (keyval?.state !== undefined) await keepState(config, dictionary, worker);
+    share(config, dictionary, worker);
+    if (keyvals.every(({ zone }) => zone !== name)) continue;
+    lookups.set(name, await followKeys(config, dictionary, worker));
+  }
   return {
-    dictionaries: new Map(dictionaries.map((config) => [config.name, openShared(config, worker)])),
+    dictionaries: opened,
+    lookups,
     routes: worker.share(
       `control routes ${worker.generation}`,
       () => new Routes(),
@@ -123,24 +146,68 @@ export function openResources(
   };
 }
 
-/** Opens a dictionary, and shares it with the other gateways of its cluster, if it has one. */
-function openShared(
-  { name, sizeBytes, timeoutMs, evict, cluster: named }: DictionaryConfig,
+function openOwn({ name, timeoutMs, evict }: DictionaryConfig, worker: WorkerScope): Dictionary {
+  return openDictionary(worker.zone(name), worker.workerId, { timeoutMs, evict });
+}
+
+/** A change is in the file within a second, with the time of the write. */
+const STATE_LATE_MS = 800;
+
+/** Keeps the entries in a file. Resolves when the dictionary has those of the last start. */
+async function keepState(
+  { name, sizeBytes, keyval }: DictionaryConfig,
+  dictionary: Dictionary,
   worker: WorkerScope,
-): Dictionary {
-  const memory = worker.zone(name);
-  const dictionary = openDictionary(memory, worker.workerId, { timeoutMs, evict });
-  const cluster = named === undefined ? undefined : worker.clusters.get(named);
+): Promise<void> {
+  const state = keyval?.state ?? '';
+  const [path, memory] = [resolve(worker.prefix, state), worker.zone(name)];
+  const agreement = worker.zone(stateZone({ name, sizeBytes, state }).name);
+  const file = worker.share(
+    `keyval state ${path} ${zoneIdentity(memory)}`,
+    () => {
+      const entries = keptEntries(dictionary);
+      const kept = { path, what: `keyval zone "${name}"`, sizeBytes, entries, memory, agreement };
+      return new StateFile({ ...kept, lateMs: STATE_LATE_MS }, worker);
+    },
+    (opened) => opened.close(),
+  );
+  await file.ready;
+}
+
+/** Returns the lookup of a keyval zone. Its index outlives the configuration, as the zone does. */
+async function followKeys(
+  { name, keyval }: DictionaryConfig,
+  dictionary: Dictionary,
+  worker: WorkerScope,
+): Promise<Lookup> {
+  const matching = keyval?.matching ?? 'string';
+  const { lookup, ready } = worker.share(
+    `keyval ${matching} ${zoneIdentity(worker.zone(name))}`,
+    () => openLookup(dictionary, matching),
+    () => undefined,
+  );
+  await ready;
+  return lookup;
+}
+
+/** Shares a dictionary with the other gateways of its cluster, if it has one. */
+function share(
+  { name, sizeBytes, timeoutMs, evict, cluster: named, isSynced }: DictionaryConfig,
+  dictionary: Dictionary,
+  worker: WorkerScope,
+): void {
+  const only = isSynced ? [...worker.clusters.values()][0] : undefined;
+  const cluster = named === undefined ? only : worker.clusters.get(named);
   if (!cluster) {
     // Entries written now must not be sent to other gateways if a later configuration shares the dictionary.
     worker.onServing(() => dictionary.shared.unshare());
-    return dictionary;
+    return;
   }
+  const memory = worker.zone(name);
   const digest = `${sizeBytes}:${timeoutMs}:${evict ? 'evict' : 'keep'}`;
   worker.share(
     `shared_dict_zone ${cluster.key} ${zoneIdentity(memory)} ${digest}`,
     () => cluster.dictionaries.share({ zone: name, dictionary, memory, digest }),
     (end) => end(),
   );
-  return dictionary;
 }

@@ -1,8 +1,7 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerScope } from '../../contract/index.ts';
-import { isAlive, replaceDurably, systemFailure } from '../../system/index.ts';
+import { removeLeftovers, replaceDurably, systemFailure } from '../../system/index.ts';
 import { type Membership, MEMBER_CODES, MemberFault, readMembers } from '../../upstream/index.ts';
 import type { Counter } from '../../zone/index.ts';
 
@@ -139,17 +138,6 @@ export class Journal {
     if (known !== 0) return;
     membership.note({ restore_error_code: MEMBER_CODES.unreadable });
     this.#worker.log.write('warn', message);
-  }
-}
-
-/** Removes files beside the journal that killed processes did not finish. */
-async function removeLeftovers(path: string): Promise<void> {
-  const directory = dirname(path);
-  const start = `${basename(path)}.`;
-  for (const name of await readdir(directory).catch(() => [])) {
-    const [, pid] = (name.startsWith(start) && /^(\d+)\.\d+\.new$/.exec(name.slice(start.length))) || [];
-    if (pid !== undefined && !isAlive(Number(pid)))
-      await rm(join(directory, name), { force: true }).catch(() => undefined);
   }
 }
 

@@ -27,6 +27,7 @@ import {
   NEXT,
   OLDER,
   OLDEST_WORD,
+  REVISION_WORD,
   STORE_DOUBLE,
 } from './layout.ts';
 
@@ -68,6 +69,7 @@ export function rebuild(memory: Memory): void {
     u32[FREE_COUNT_WORD] = (u32[FREE_COUNT_WORD] as number) + 1;
   }
   if (geometry.isDictionary) linkWaiting(rebuilding);
+  Atomics.add(i32, REVISION_WORD, 1);
 }
 
 /** Repairs a dictionary whose writer died while holding the lock, and counts the repair. The caller holds the lock. */

@@ -7,6 +7,7 @@ import { HEADER_BYTES, MAGIC_WORD, type Memory } from '../header.ts';
  *   header    4 u32 version   8 u32 blocks   12 u32 buckets (a power of two)   24 u32 first free block
  *             28 u32 free blocks   32 u32 newest entry   36 u32 oldest entry   40 u32 entries   44 u32 evicted
  *             48 f64 no entry expires before this time (ms; Infinity: none ever does)
+ *             120 i32 revision: grows with each change of the entries
  *   buckets   at 192: u32 each, the first entry of that hash
  *   blocks    128 bytes each, at a multiple of 128; numbered from 1, so that 0 means "none"
  *
@@ -54,6 +55,7 @@ export const POSITION_DOUBLE = 12;
 export const BIRTH_DOUBLE = 14;
 export const MOST_BYTES_WORD = 26;
 export const WAKE_WORD = 27;
+export const REVISION_WORD = 30;
 export const BUCKET_WORD = HEADER_BYTES / 4;
 
 export const BLOCK_BYTES = 128;

@@ -20,6 +20,7 @@ import {
   NUMBER,
   OLDER,
   OLDEST_WORD,
+  REVISION_WORD,
   TEXT_LENGTH,
   TYPE,
   TYPES,
@@ -142,6 +143,7 @@ export class Table {
   /** A single aligned store: a thread that dies here leaves either the old number or the new one. */
   setNumber(entry: number, number: number): void {
     this.#memory.f64[this.#blocks.at(entry, NUMBER) >> 3] = number;
+    this.#revise();
   }
 
   /** Returns whether the entry was deleted and waits for the store. Such entries are not in the order of use. */
@@ -152,6 +154,7 @@ export class Table {
   /** Changes when an entry expires or, for entries that do not expire, the time that they store. */
   setTime(entry: number, timeMs: number): void {
     this.#memory.f64[this.#blocks.at(entry, EXPIRES) >> 3] = timeMs;
+    this.#revise();
   }
 
   /** Makes the entry the most recently used one. */
@@ -210,6 +213,7 @@ export class Table {
     this.#sharing?.link(entry);
     u32[ENTRIES_WORD] = this.entries + 1;
     if (expiresMs !== 0) this.#note(expiresMs);
+    this.#revise();
     return entry;
   }
 
@@ -221,6 +225,7 @@ export class Table {
       this.#memory.u32[ENTRIES_WORD] = this.entries - 1;
     }
     this.#blocks.free(entry);
+    this.#revise();
   }
 
   /** Removes an entry. In a shared dictionary it stays as deleted until the store knows. */
@@ -246,6 +251,12 @@ export class Table {
     sharing.settle(entry);
     const expires = this.expiresMs(entry);
     if (expires !== 0) this.#note(expires);
+  }
+
+  /** Tells those who follow the entries that they have changed. */
+  #revise(): void {
+    const { i32 } = this.#memory;
+    i32[REVISION_WORD] = (i32[REVISION_WORD] as number) + 1;
   }
 
   /** The changes of the dictionary while it is shared. */

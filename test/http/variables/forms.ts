@@ -21,6 +21,7 @@ const SHAPES: Readonly<Record<string, readonly string[]>> = {
   access_log: ['logs/$probe', 'logs/x if=$probe'],
   feature_flag: ['$own x key=$probe'],
   if: ['($probe)', '($probe = x)', '($uri = $probe)', '(-f $probe)'],
+  keyval: ['$probe $own zone=keyvals'],
   limit_conn_zone: ['$probe zone=own:1m'],
   limit_req_zone: ['$probe zone=own:1m rate=1000r/s'],
   log_format: ['own $probe', 'own escape=json $probe'],

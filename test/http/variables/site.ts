@@ -15,7 +15,7 @@ export const VARIABLES: readonly string[] = [
 
 /** `$probe` is the variable that the argument `v` names. Eight doublings of 64 characters exceed the longest string. */
 export const MAPS = `
-  map_hash_bucket_size 128; quota_zone $uri zone=quotas:1m limit=1000000/second;
+  map_hash_bucket_size 128; quota_zone $uri zone=quotas:1m limit=1000000/second; keyval_zone zone=keyvals:64k;
   map $arg_v $probe { volatile; ${VARIABLES.map((name) => `${name} $${name};`).join(' ')} }
   map $uri $circle { volatile; default $circle_back; }
   map $uri $circle_back { volatile; default $circle; }
@@ -46,6 +46,7 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   feature_flag: 'add_header y $own;',
   geo: 'add_header y $own;',
   hash: 'proxy_pass http://own/ok;',
+  keyval: 'add_header y $own;',
   limit_conn_zone: 'limit_conn own 1000;',
   limit_rate: 'limit_rate_after 1k;',
   limit_rate_after: 'limit_rate 1m;',

@@ -95,7 +95,8 @@ function initOf(headers: Readonly<Record<string, string>>, port: number): CallIn
 
 test('the headers that a browser sends about a page decide whether it may read and write', async (t) => {
   const gw = await load(t, conf(''));
-  expect(READS.length + WRITES.length + PROBES.length).toBe(ENDPOINTS.length);
+  const trees = ENDPOINTS.filter(({ isTree }) => isTree);
+  expect(READS.length + WRITES.length + PROBES.length + trees.length).toBe(ENDPOINTS.length);
   for (const { it, headers, ...refusals } of callers) {
     const init = initOf(headers, gw.port);
     const expected = [

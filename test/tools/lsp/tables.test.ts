@@ -26,11 +26,12 @@ const speaking = [
     of: 'a file or directory of the configuration',
     word: /\b(?:file|path)\b/,
     kinds: ['path'],
-    // Parts of URIs, of cookies and of sockets; the name of a source; files below the root of a location.
+    // A parameter; parts of URIs, of cookies and of sockets; the name of a source; files below the root of a location.
     except: [
       'dbrest_jwt_role_claim',
       'dynamic_upstreams_source',
       'index',
+      'keyval_zone',
       'listen',
       'proxy_cookie_path',
       'sticky',
