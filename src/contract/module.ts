@@ -199,7 +199,7 @@ export interface ZoneNeed<C> {
  * `only cluster`: the cluster of the configuration, if it has exactly one.
  */
 interface NameUse<C> {
-  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'dictionary' | 'cluster' | 'only cluster';
   readonly name: string;
   /** The gateways of a cluster share the members of this upstream. */
   readonly sharesMembers?: true;

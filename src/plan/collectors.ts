@@ -58,7 +58,7 @@ function declaredAt(span: Span): string {
 
 /** A name that a location uses and another directive declares. */
 interface UsedName {
-  readonly kind: 'upstream' | 'ring' | 'cache' | 'cluster' | 'only cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'dictionary' | 'cluster' | 'only cluster';
   readonly name: string;
   readonly sharesMembers?: true;
   readonly directive: string;
@@ -83,6 +83,11 @@ const UNDECLARED: Readonly<
     ...(!['sticky', 'keyval_zone'].includes(directive) && { hint: 'name one: cluster=name' }),
   }),
   ring: ({ name }) => ({ message: `no "worker_events_zone" has the name "${name}"` }),
+  dictionary: ({ name }) => ({
+    message: `no dictionary has the name "${name}"`,
+    rule: 'bad-reference',
+    hint: `declare it: keyval_zone zone=${name}:1m;`,
+  }),
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,
     rule: 'bad-reference',
