@@ -43,7 +43,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'it belongs to the commercial nginx',
   ],
   [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
-  [/^(auth_)?oidc(_|$)/, 'gw logs nobody in: use auth_request'],
+  [/^oidc(_(?!provider$)|$)/, 'use oidc_provider and auth_oidc'],
   [/^jwt(_|$)/, 'use auth_jwt'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
@@ -95,7 +95,7 @@ const UPSTREAM_CHECK = {
 
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
-  /^((geoip|grpc|otel|oidc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
+  /^((geoip|grpc|otel|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or a common third-party module; `undefined` for unknown names. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {

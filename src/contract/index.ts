@@ -34,6 +34,7 @@ export type {
   ResourceScope,
   WorkerScope,
 } from './scope.ts';
+export { openIssuerDocuments } from './issuer-documents.ts';
 export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
 export { countedAs, type CountedLocation, countedLocation } from './counted-location.ts';

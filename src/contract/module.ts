@@ -220,7 +220,7 @@ interface UpstreamNeed<C> extends UpstreamAddress {
  * The life of a module, in the order of its calls:
  *
  * - load: `directives` are bound. For each config that is `enabled`: `validate`, `writes`, `zones`, `uses`, `upstreams`; then
- *   `content` and `showsRequestCounts`. `gw -t` ends here: nothing has been opened.
+ *   `content`, `showsRequestCounts` and, for each server, `forServer`. `gw -t` ends here: nothing has been opened.
  * - check: `gw check` imports `rules` and asks `sensitive` and `strangers`; with `--live`, `probe`.
  * - start and reload, in the master: `prepare`.
  * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`, `tokens`; `variables` and
@@ -258,6 +258,11 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   probe?(config: C, live: LiveScope): Promise<readonly LiveProblem<C>[]>;
   /** Returns the files that it writes. If root starts gw, they are given to the account that serves. */
   writes?(config: C, prefix: string): WrittenFiles;
+  /**
+   * Returns the config of a server level. `inner` are those of the blocks in it, for a module that serves requests of its
+   * locations before a location is chosen.
+   */
+  forServer?(config: C, inner: readonly C[]): C;
   /** Returns the shared memory that this location needs. */
   zones?(config: C): readonly ZoneNeed<C>[];
   /** Returns the `upstream` blocks, rings, caches and clusters that other directives must declare for it. */

@@ -23,7 +23,7 @@ const CHECKS = { name: 'gw_auth_total', help: 'Requests whose sender was checked
 /** Compiles the counter of the checks of a location. */
 export function compileAuthCounter(
   { location: { path }, metrics }: Pick<Build, 'location' | 'metrics'>,
-  kind: 'jwt' | 'api_key',
+  kind: 'jwt' | 'api_key' | 'oidc',
 ): (result: AuthResult) => void {
   return compileCounter(metrics, CHECKS, { location: path, kind });
 }

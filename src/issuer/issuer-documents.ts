@@ -9,7 +9,7 @@ import { type IssuerSource, issuerUrlFault, MOST_KEYS_BYTES, MOST_METADATA_BYTES
 export type KeysOrFault = KeySet | { readonly fault: string };
 
 /** The members of an issuer's metadata (RFC 8414, 2; OpenID Connect Discovery 1.0, 3). */
-export type Metadata = Readonly<Record<string, unknown>>;
+type Metadata = Readonly<Record<string, unknown>>;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -5,6 +5,7 @@ import { addition } from './addition.ts';
 import { authApiKey } from './auth_api_key/index.ts';
 import { authBasic } from './auth_basic/index.ts';
 import { authJwt } from './auth_jwt/index.ts';
+import { authOidc } from './auth_oidc/index.ts';
 import { authRequest } from './auth_request.ts';
 import { brotli } from './brotli.ts';
 import { cache } from './cache.ts';
@@ -88,6 +89,7 @@ export const MODULES: readonly AnyModule[] = [
   // Takes its keys out of requests, before others ask for anything.
   authApiKey,
   authJwt,
+  authOidc,
   authBasic,
   authRequest,
   // After the access phase: refused requests consume no rate and are no trials.

@@ -86,7 +86,7 @@ const UNDECLARED: Readonly<
   dictionary: ({ name }) => ({
     message: `no dictionary has the name "${name}"`,
     rule: 'bad-reference',
-    hint: `declare it: keyval_zone zone=${name}:1m;`,
+    hint: `declare it: shared_dict_zone zone=${name}:8m`,
   }),
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,

@@ -54,10 +54,23 @@ export class LocationPlanner {
   server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
     const root = this.#plan(block, level);
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
+    const modules = this.#serverModules(root);
     return {
-      root: { ...root, locations: root.locations.filter((location) => !isNamed(location)) },
+      root: { ...root, modules, locations: root.locations.filter((location) => !isNamed(location)) },
       named: root.locations.filter(isNamed),
     };
+  }
+
+  /** The configs of a server level, as its modules make them for requests of its locations. */
+  #serverModules(root: LocationPlan): ModuleConfigs {
+    const configs: Record<string, object> = { ...root.modules };
+    for (const { name, forServer } of this.#planning.modules) {
+      const config = configs[name];
+      if (!config || !forServer) continue;
+      const inner = [...plansIn(root)].flatMap((plan) => plan.modules[name] ?? []);
+      configs[name] = forServer(config, inner) as object;
+    }
+    return configs;
   }
 
   /** Has the modules validate their configs of a block. A config that several blocks share is validated once. */
@@ -174,6 +187,13 @@ export class LocationPlanner {
     checkNesting(block, children, report);
     return children.map((child) => this.#plan(child, resolve(registry, child, level), around));
   }
+}
+
+/** A plan, and those of all blocks in it. */
+function* plansIn(plan: LocationPlan): Generator<LocationPlan> {
+  yield plan;
+  for (const location of plan.locations) yield* plansIn(location);
+  for (const { plan: block } of plan.blocks ?? []) yield* plansIn(block);
 }
 
 const NAMELESS: ReadonlySet<string> = new Set(['server if', 'location if', 'limit_except']);

@@ -122,8 +122,8 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
       names: upstreams.declared.map(({ plan }) => plan.name),
     },
     ring: ofNames(locations.zones.namesOf('ring')),
-    dictionary: ofNames(locations.zones.namesOf('dictionary')),
     cache: ofNames(locations.zones.namesOf('cache')),
+    dictionary: ofNames(locations.zones.namesOf('dictionary')),
     cluster: { has: (name) => clusters.has(name), names: clusters.plans.map(({ name }) => name) },
     'only cluster': { has: () => clusters.count < 2 },
   });

@@ -18,3 +18,4 @@ export {
 export { isRefusal, type TokenRefusal } from './refusal.ts';
 export { TokenVerifier, type VerifiedToken } from './token-verifier.ts';
 export type { TokenReader } from './token-reader.ts';
+export { readVerified, vouchedToken, vouchFor } from './vouched.ts';

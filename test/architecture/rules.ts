@@ -53,6 +53,7 @@ const HOMES: Readonly<Record<string, string>> = {
   asn1js: 'src/worker/transport/node/ocsp/',
   'vscode-languageserver': 'src/tools/lsp/',
   'vscode-languageserver-textdocument': 'src/tools/lsp/',
+  oauth4webapi: 'src/modules/auth_oidc/',
   refa: 'src/tools/check/',
   scslre: 'src/tools/check/',
 };
@@ -66,6 +67,7 @@ const LOADED_LATE: ReadonlySet<string> = new Set([
   'pg',
   'lmdb',
   'jose',
+  'oauth4webapi',
   'csv-parse',
   '@node-rs/bcrypt',
 ]);

@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'the methods for which "limit_except" has such a directive',
-    http: `server { location / { limit_except POST { auth_oidc idp; } ${SECRET} } }`,
+    http: `server { location / { limit_except POST { auth_ldap realm; } ${SECRET} } }`,
     status: 501,
   },
   {
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a location with a header that forbids something',
-    http: `map $oidc_claim_sub $shared { '' public; default private; }
+    http: `map $geoip_city $shared { '' public; default private; }
            server { location / { add_header Cache-Control $shared; ${SECRET} } }`,
     status: 501,
   },
@@ -191,7 +191,7 @@ const cases: readonly Case[] = [
   },
   {
     it: 'a server level with such a variable, by its named location',
-    http: `server { set $x $oidc_claim_sub; location / { try_files /none @named; } location @named { ${SECRET} } }`,
+    http: `server { set $x $geoip_city; location / { try_files /none @named; } location @named { ${SECRET} } }`,
     status: 501,
   },
   {

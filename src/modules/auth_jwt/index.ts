@@ -3,13 +3,13 @@ import {
   type Build,
   compileCounter,
   moduleFor,
+  openIssuerDocuments,
   type VariableDefinition,
   type VariableFamily,
   type WorkerScope,
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
-import { IssuerDocuments, type IssuerSource, issuerZone } from '../../issuer/index.ts';
-import { SharedText } from '../../zone/index.ts';
+import { type IssuerSource, issuerZone } from '../../issuer/index.ts';
 import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
 import { Introspector } from './introspector.ts';
@@ -68,25 +68,6 @@ function openFiles(worker: WorkerScope): Pick<IssuerResources, 'files' | 'verifi
   shared.files.expire();
   return shared;
 }
-
-function openDocuments(source: IssuerSource, worker: WorkerScope): IssuerDocuments {
-  const zone = issuerZone(source).name;
-  return worker.share(
-    zone,
-    () =>
-      new IssuerDocuments({
-        source,
-        shared: new SharedText(worker.zone(zone), worker.workerId),
-        tell: (result, fault) => {
-          worker.metrics.counter(FETCHES, { result }).add();
-          if (result === 'failed') worker.log.write('error', fault);
-        },
-      }),
-    (opened) => opened.close(),
-  );
-}
-
-const FETCHES = { name: 'gw_jwks_fetches_total', help: 'Fetches of the keys of issuers.' };
 
 /** Opens what asks issuers about tokens. Their responses survive a reload that leaves the block as it is. */
 function openIntrospectors(config: AuthJwtConfig, worker: WorkerScope): ReadonlyMap<string, Introspector> {
@@ -190,7 +171,7 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
     documentsOf(config).map(({ source, field, index }) => ({ zone: issuerZone(source), field, index })),
   provision(config, worker) {
     const documents = documentsOf(config).map(
-      ({ source }) => [issuerZone(source).name, openDocuments(source, worker)] as const,
+      ({ source }) => [issuerZone(source).name, openIssuerDocuments(source, worker)] as const,
     );
     return {
       ...openFiles(worker),

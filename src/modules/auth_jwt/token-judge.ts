@@ -10,10 +10,11 @@ import {
   type TokenRefusal,
   type TokenVerifier,
   type VerifiedToken,
+  vouchedToken,
 } from '../../tokens/index.ts';
 import { type BindingFault, bindingFault } from './bound.ts';
 import { type Challenge, compileChallenge } from './challenge.ts';
-import type { AuthJwtConfig, Protection } from './directives.ts';
+import { type AuthJwtConfig, isOff, type Protection } from './directives.ts';
 import type { Introspected, Introspector } from './introspector.ts';
 import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } from './location-issuers.ts';
 
@@ -78,6 +79,8 @@ export class TokenJudge {
   readonly #tokenOf: (x: Exchange) => string | undefined;
   readonly #issuers: LocationIssuers;
   readonly #challenge: Challenge;
+  /** Where nothing is required, the claims of tokens that gw got from their issuer are there without keys. */
+  readonly #acceptsVouched: boolean;
   readonly #rules = new Map<LocationIssuer, ClaimRules>();
 
   constructor(config: AuthJwtConfig, resources: IssuerResources, build: Build) {
@@ -86,6 +89,7 @@ export class TokenJudge {
     this.#tokenOf = compileTokenOf(config, build);
     this.#issuers = new LocationIssuers(config, resources, build);
     this.#challenge = compileChallenge(config, build);
+    this.#acceptsVouched = isOff(config.protection as Protection);
   }
 
   /** Waits for what judges a request: keys, or what issuers say. Absent if a location never has to wait. */
@@ -147,6 +151,8 @@ export class TokenJudge {
       return {
         fault: { result: 'none', message: NONE, denial: { status: 401, headers: this.#challenge(x) } },
       };
+    const vouched = this.#acceptsVouched ? vouchedToken(x, text) : undefined;
+    if (vouched) return { token: vouched };
     if (text.length > this.#config.maxBytes) return this.#refused(x, { refused: 'size' });
     const issuer = this.#issuers.of(text);
     if (!issuer) return this.#refused(x, { refused: 'issuer' });

@@ -23,6 +23,7 @@ const ORDER: readonly Context[] = [
   'location',
   'upstream',
   'cluster',
+  'oidc_provider',
   'events',
   'limit_except',
   'server if',

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { WorkerScope } from '../../contract/index.ts';
+import { type Dictionary, openDictionary, zoneIdentity } from '../../zone/index.ts';
+import { type Provider, storeOf } from './directives.ts';
+import { type KnownProvider, ProviderClient, type ProviderFault } from './provider-client.ts';
+import { Refresher } from './refresher.ts';
+import { Seal } from './seal.ts';
+import { Sessions } from './sessions.ts';
+
+/** A provider as one worker uses it. */
+export interface OpenProvider {
+  readonly provider: Provider;
+  readonly client: ProviderClient;
+  readonly sessions: Sessions;
+  readonly refresher: Refresher;
+  /** Seals the cookies of logins. */
+  readonly seal: () => Seal;
+}
+
+/** The providers of one worker, by name. */
+export type OpenProviders = ReadonlyMap<string, OpenProvider>;
+
+/** The shared memory of sessions that no dictionary of the configuration holds. */
+export const OWN_STORE_BYTES = 8_388_608;
+
+interface Opening {
+  readonly worker: WorkerScope;
+  readonly known: KnownProvider;
+  readonly oauth: typeof import('oauth4webapi');
+}
+
+/** Opens what a worker needs for a provider. */
+export function openProvider(provider: Provider, opening: Opening): OpenProvider {
+  const { worker } = opening;
+  const memory = worker.zone(storeOf(provider));
+  const settings = createHash('sha256').update(JSON.stringify(provider)).digest('base64url');
+  return worker.share(
+    `auth_oidc ${zoneIdentity(memory)} ${settings}`,
+    () => open(provider, openDictionary(memory, worker.workerId, { evict: true }), opening),
+    () => undefined,
+  );
+}
+
+function open(provider: Provider, dictionary: Dictionary, { worker, known, oauth }: Opening): OpenProvider {
+  const { name, clientSecret, sessionTimeoutMs } = provider;
+  const sessions = new Sessions({ dictionary, provider: name, timeoutMs: sessionTimeoutMs });
+  const client = new ProviderClient(provider, { known, oauth });
+  const tell = ({ kind, message }: ProviderFault): void =>
+    worker.log.write(
+      kind === 'away' ? 'error' : 'info',
+      `a session at "${name}" gets no new tokens: ${message}`,
+    );
+  const purpose = `login ${name}`;
+  // Any gateway with this secret can finish a login; without one, any worker that has the store.
+  const fixed = clientSecret === undefined ? undefined : new Seal(clientSecret, purpose);
+  return {
+    provider,
+    client,
+    sessions,
+    refresher: new Refresher({ client, sessions, tell }),
+    seal: () => fixed ?? new Seal(sessions.secret(), purpose),
+  };
+}

@@ -1,0 +1,216 @@
+import { expect, test } from 'vitest';
+import { inSeconds } from '../../harness/tokens.ts';
+import { type FakeProvider, foreignKey } from './provider.ts';
+import { siteLoader } from './site.ts';
+import { Visitor } from './visitor.ts';
+
+const load = siteLoader();
+
+interface Case {
+  readonly it: string;
+  /** Of the ID token. */
+  readonly claims?: Record<string, unknown>;
+  readonly prepare?: (provider: FakeProvider) => void;
+  readonly status: number;
+  readonly log?: RegExp;
+}
+
+const cases: readonly Case[] = [
+  {
+    it: 'an ID token of another issuer',
+    claims: { iss: 'https://other.example' },
+    status: 403,
+    log: /"iss"/,
+  },
+  { it: 'an ID token for another audience', claims: { aud: 'another' }, status: 403, log: /"aud"/ },
+  {
+    it: 'an ID token for several audiences and nobody in particular',
+    claims: { aud: ['gateway', 'b'] },
+    status: 403,
+  },
+  {
+    it: 'an ID token that was given to another client',
+    claims: { azp: 'another' },
+    status: 403,
+    log: /another client/,
+  },
+  {
+    it: 'an ID token with the nonce of another login',
+    claims: { nonce: 'another' },
+    status: 403,
+    log: /"nonce"/,
+  },
+  { it: 'an ID token without a nonce', claims: { nonce: undefined }, status: 403 },
+  { it: 'an ID token that has expired', claims: { exp: inSeconds(-3_600) }, status: 403, log: /"exp"/ },
+  { it: 'an ID token without an end', claims: { exp: undefined }, status: 403 },
+  { it: 'an ID token without a beginning', claims: { iat: undefined }, status: 403 },
+  { it: 'an ID token from the future', claims: { iat: inSeconds(3_600) }, status: 403, log: /future/ },
+  { it: 'an ID token without a subject', claims: { sub: undefined }, status: 403 },
+  {
+    it: 'an ID token that another key has signed',
+    prepare: (provider) => (provider.signer = foreignKey()),
+    status: 403,
+    log: /a login at "idp" is refused: the token is refused: key/,
+  },
+  {
+    it: 'an ID token without a signature',
+    prepare: (provider) =>
+      (provider.respond = (tokens) => {
+        const [, claims] = String(tokens['id_token']).split('.');
+        const header = Buffer.from('{"alg":"none"}').toString('base64url');
+        return { ...tokens, id_token: `${header}.${claims}.` };
+      }),
+    status: 403,
+  },
+  {
+    it: 'no ID token',
+    prepare: (provider) => (provider.respond = (tokens) => ({ ...tokens, id_token: undefined })),
+    status: 403,
+  },
+  {
+    it: 'an access token of an unknown kind',
+    prepare: (provider) => (provider.respond = (tokens) => ({ ...tokens, token_type: 'mac' })),
+    status: 403,
+  },
+  {
+    it: 'tokens that are too large',
+    prepare: (provider) => (provider.respond = (tokens) => ({ ...tokens, access_token: 'x'.repeat(70_000) })),
+    status: 503,
+    log: /\[error\] .*nobody can log in at "idp": a session has more than 65536 bytes/,
+  },
+  {
+    it: 'a response that is too long',
+    prepare: (provider) =>
+      (provider.respond = (tokens) => ({ ...tokens, access_token: 'x'.repeat(1_100_000) })),
+    status: 503,
+    log: /longer than 1048576 bytes/,
+  },
+];
+
+for (const { it, claims = {}, prepare, status, log } of cases) {
+  test(`${it} is refused, and gives no session`, async (t) => {
+    const { gw, provider, visitor } = await load(t);
+    provider.alter = (before) => ({ ...before, ...claims });
+    prepare?.(provider);
+    const page = await visitor.follow(gw.url);
+    expect(page).toMatchObject({ status, urls: { length: 3 } });
+    expect([...visitor.cookies(gw.port)]).toEqual([]);
+    if (log) await gw.waitForLog(log);
+  });
+}
+
+/** Begins a login, and gives the URL with which the provider sends the browser back. */
+async function cameBack(visitor: Visitor, url: string): Promise<URL> {
+  const begun = await visitor.open(url);
+  const atProvider = await visitor.open(begun.headers.get('location') ?? '');
+  return new URL(atProvider.headers.get('location') ?? '');
+}
+
+const changed = [
+  { it: 'an unknown state', change: { state: 'x'.repeat(43) }, status: 400 },
+  { it: 'no state', change: { state: null }, status: 400 },
+  { it: 'another issuer', change: { iss: 'https://other.example' }, status: 400 },
+  { it: 'no issuer, though the provider promises one', change: { iss: null }, status: 400 },
+  {
+    it: 'an error',
+    change: { code: null, error: 'access_denied', error_description: '<b>no</b>' },
+    status: 403,
+  },
+  {
+    it: 'an error without the state of a login',
+    change: { state: null, error: 'access_denied' },
+    status: 400,
+  },
+  { it: 'a code that the provider does not know', change: { code: 'another' }, status: 403 },
+  { it: 'no code', change: { code: null }, status: 403 },
+];
+
+for (const { it, change, status } of changed) {
+  test(`a browser that comes back with ${it} gets ${status}, and nothing that it sent`, async (t) => {
+    const { gw, visitor } = await load(t);
+    const url = await cameBack(visitor, gw.url);
+    for (const [name, value] of Object.entries(change)) {
+      if (value === null) url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    const response = await visitor.open(url.href);
+    expect(response.status).toBe(status);
+    expect(response.body).not.toMatch(/denied|<b>no|another|other.example/);
+    expect(visitor.cookies(gw.port).has('NGX_OIDC_SESSION')).toBe(false);
+  });
+}
+
+test('a login is finished once, also if its cookie is sent again', async (t) => {
+  const { gw, visitor } = await load(t);
+  const url = await cameBack(visitor, gw.url);
+  const thief = new Visitor();
+  for (const [name, value] of visitor.cookies(gw.port)) thief.cookies(gw.port).set(name, value);
+  expect(await visitor.open(url.href)).toMatchObject({ status: 302 });
+  expect(await visitor.open(url.href)).toMatchObject({ status: 400 });
+  expect(await thief.open(url.href)).toMatchObject({ status: 400 });
+  await gw.waitForLog(/\[info\] .*a login at "idp" is refused: its state was used before|no login/);
+});
+
+test('a browser cannot finish a login that another one has begun', async (t) => {
+  const { gw, visitor } = await load(t);
+  const url = await cameBack(visitor, gw.url);
+  const victim = new Visitor();
+  await victim.open(gw.url);
+  expect(await victim.open(url.href)).toMatchObject({ status: 400 });
+  expect(victim.cookies(gw.port).has('NGX_OIDC_SESSION')).toBe(false);
+});
+
+test('a login cookie that somebody has changed counts for nothing', async (t) => {
+  const { gw, visitor } = await load(t);
+  const url = await cameBack(visitor, gw.url);
+  const [[name, value] = ['', '']] = visitor.cookies(gw.port);
+  visitor.cookies(gw.port).set(name, `${value.slice(0, -1)}${value.endsWith('A') ? 'B' : 'A'}`);
+  expect(await visitor.open(url.href)).toMatchObject({ status: 400 });
+});
+
+test('a browser may come back by GET only', async (t) => {
+  const { gw, visitor } = await load(t);
+  const url = await cameBack(visitor, gw.url);
+  const response = await visitor.open(url.href, { method: 'POST', body: '' });
+  expect(response).toMatchObject({ status: 405 });
+  expect(response.headers.get('allow')).toBe('GET, HEAD');
+});
+
+test('while the provider is away, nobody logs in, and sessions go on', async (t) => {
+  const { gw, provider, visitor } = await load(t);
+  expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
+  const half = new Visitor();
+  const url = await cameBack(half, gw.url);
+  await provider.die();
+  const finished = await half.open(url.href);
+  expect(finished).toMatchObject({ status: 503 });
+  expect(finished.headers.get('retry-after')).toBe('5');
+  await gw.waitForLog(/\[error\] .*nobody can log in at "idp": 127.0.0.1:\d+: .*ECONNREFUSED/);
+  expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
+});
+
+test('a provider that has never been there: 503, and a login once it is', async (t) => {
+  const { gw, provider, visitor } = await load(t, { more: 'config_url http://127.0.0.1:1/metadata;' });
+  const response = await visitor.open(gw.url);
+  expect(response).toMatchObject({ status: 503 });
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(provider.asked).toEqual([]);
+});
+
+const metadata = [
+  { it: 'sends codes in the clear', document: { token_endpoint: 'http://provider.example/token' } },
+  { it: 'has no page for a login', document: { authorization_endpoint: undefined } },
+  { it: 'sends browsers to a script', document: { authorization_endpoint: 'javascript:alert(1)' } },
+];
+
+for (const { it, document } of metadata) {
+  test(`a provider that ${it} is not used`, async (t) => {
+    const { gw, visitor } = await load(t, {
+      prepare: (provider) => {
+        provider.metadata = document;
+      },
+    });
+    expect(await visitor.open(gw.url)).toMatchObject({ status: 503 });
+    await gw.waitForLog(/the metadata of the provider has no usable "(token|authorization)_endpoint"/);
+  });
+}
