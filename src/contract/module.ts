@@ -15,6 +15,7 @@ import type { TokenReader } from '../tokens/index.ts';
 import type { UpstreamAddress } from '../upstream/index.ts';
 import type { ZoneDeclaration } from '../zone/index.ts';
 import type { Build } from './build.ts';
+import type { LocationMatch, ServerName } from './core-config.ts';
 import type { ModuleRule, Sensitive } from './rule.ts';
 import type { MasterScope, WorkerScope } from './scope.ts';
 
@@ -111,6 +112,22 @@ export type ConfigFault = Pick<FaultDetails, 'hint' | 'rule'>;
 interface BesideConfig {
   /** One of them verifies the tokens of requests. */
   readonly verifiesTokens: boolean;
+  /** The names of the server; absent outside of servers. */
+  readonly serverNames: readonly ServerName[] | undefined;
+}
+
+/** The location of a config, and what the other modules do there. */
+export interface ConfigSite {
+  /** Absent on server level. */
+  readonly match: LocationMatch | undefined;
+  /** The path of the tools that another module offers to language models. */
+  readonly toolsPath: string | undefined;
+}
+
+/** A location that a module serves without a block for it: an exact one. */
+export interface OwnLocation<C> {
+  readonly path: string;
+  readonly config: C;
 }
 
 /** The absolute paths of a certificate and its key. */
@@ -220,7 +237,8 @@ interface UpstreamNeed<C> extends UpstreamAddress {
  * The life of a module, in the order of its calls:
  *
  * - load: `directives` are bound. For each config that is `enabled`: `validate`, `writes`, `zones`, `uses`, `upstreams`; then
- *   `content`, `showsRequestCounts` and, for each server, `forServer`. `gw -t` ends here: nothing has been opened.
+ *   `content`, `toolsPath`, `settle`, `ownLocations`, `showsRequestCounts` and, for each server, `forServer`. `gw -t` ends here:
+ *   nothing has been opened.
  * - check: `gw check` imports `rules` and asks `sensitive` and `strangers`; with `--live`, `probe`.
  * - start and reload, in the master: `prepare`.
  * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`, `tokens`; `variables` and
@@ -246,6 +264,12 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   enabled?(config: C): boolean;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>, beside: BesideConfig): void;
+  /** Returns the path at which the module offers tools to language models; `undefined`: it offers none. */
+  toolsPath?(config: C, match: LocationMatch | undefined): string | undefined;
+  /** Returns the config with what follows from its location; the same object if nothing does. */
+  settle?(config: C, site: ConfigSite): C;
+  /** Returns locations that the module adds to the server of a settled config. A location of the same path comes first. */
+  ownLocations?(config: C): readonly OwnLocation<C>[];
   /** True if this location verifies the tokens of requests: `tokens` reads them. */
   verifiesTokens?(config: C): boolean;
   /** True if this location shows request counts by location. They are counted only if such a location exists. */

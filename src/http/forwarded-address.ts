@@ -1,4 +1,8 @@
 import { addressBytes, contains, type Network } from '../config/index.ts';
+import { stateKey } from './request.ts';
+
+/** True for a request whose connection comes from a proxy that the configuration trusts (`set_real_ip_from`). */
+export const TRUSTED_PEER = stateKey<boolean>('trusted proxy');
 
 /** `1.2.3.4:80`, `[2001:db8::1]` and `[2001:db8::1]:80`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([\da-f:.]+)\](?::\d+)?)$/i;

@@ -104,7 +104,7 @@ export {
   SITE_HEADERS,
   writeRefusal,
 } from './cross-site.ts';
-export { forwardedAddress } from './forwarded-address.ts';
+export { forwardedAddress, TRUSTED_PEER } from './forwarded-address.ts';
 export {
   byteText,
   CONNECTION_FIELDS,

@@ -7,7 +7,7 @@ import {
   type ResolvedConfig,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import type { AnyModule, CoreConfig, LocationMatch } from '../contract/index.ts';
+import type { AnyModule, CoreConfig, LocationMatch, ServerName } from '../contract/index.ts';
 import { checkNesting } from './checks/locations.ts';
 import { ContentModules } from './content.ts';
 import { ConfigReporter, coreOf } from './level.ts';
@@ -41,6 +41,10 @@ export class LocationPlanner {
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
   readonly #content: ContentModules;
+  /** Of the server that is being planned. */
+  #serverNames: readonly ServerName[] | undefined;
+  /** The locations that modules add to that server, by path. */
+  #added = new Map<string, LocationPlan>();
 
   constructor(planning: Planning) {
     this.#planning = planning;
@@ -51,12 +55,21 @@ export class LocationPlanner {
   }
 
   /** Returns the plan of a server level and its locations. Named ones are separate, as no URI leads to them. */
-  server(block: BoundBlock, level: ResolvedConfigs): Pick<ServerPlan, 'root' | 'named'> {
+  server(
+    block: BoundBlock,
+    level: ResolvedConfigs,
+    names: readonly ServerName[],
+  ): Pick<ServerPlan, 'root' | 'named'> {
+    this.#serverNames = names;
+    this.#added = new Map();
     const root = this.#plan(block, level);
+    this.#serverNames = undefined;
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
     const modules = this.#serverModules(root);
+    const locations = root.locations.filter((location) => !isNamed(location));
+    for (const { match } of locations) if (match?.kind === 'exact') this.#added.delete(match.path);
     return {
-      root: { ...root, modules, locations: root.locations.filter((location) => !isNamed(location)) },
+      root: { ...root, modules, locations: [...locations, ...this.#added.values()] },
       named: root.locations.filter(isNamed),
     };
   }
@@ -79,6 +92,7 @@ export class LocationPlanner {
       verifiesTokens: this.#planning.modules.some(
         ({ name, verifiesTokens }) => verifiesTokens?.((level.get(name) as ResolvedConfig).value) === true,
       ),
+      serverNames: this.#serverNames,
     };
     for (const module of this.#planning.modules) {
       const config = level.get(module.name) as ResolvedConfig;
@@ -111,7 +125,7 @@ export class LocationPlanner {
       ...(match && { match }),
       place: placeText(block.node?.name.span),
       core,
-      modules: this.#used(level),
+      modules: this.#used(block, level, match),
       // Every request passes the server level first.
       locations: this.#children(block, level, block.context === 'server' ? { skipped } : {}),
       ...(blocks.length > 0 && { blocks }),
@@ -157,16 +171,39 @@ export class LocationPlanner {
   }
 
   /** Returns the configs of the modules that a block uses. */
-  #used(level: ResolvedConfigs): ModuleConfigs {
-    const configs: Record<string, object> = {};
-    for (const module of this.#planning.modules) {
-      if (module.name === 'core') continue;
+  #used(block: BoundBlock, level: ResolvedConfigs, match: LocationMatch | undefined): ModuleConfigs {
+    const used = this.#planning.modules.flatMap((module) => {
       const { value } = level.get(module.name) as ResolvedConfig;
-      if (module.enabled?.(value) === false) continue;
-      configs[module.name] = value;
+      return module.enabled?.(value) === false ? [] : [{ module, value }];
+    });
+    const [toolsPath] = used.flatMap(({ module, value }) => module.toolsPath?.(value, match) ?? []);
+    const configs: Record<string, object> = {};
+    for (const { module, value } of used) {
+      if (module.name === 'core') continue;
+      const config: object = module.settle?.(value, { match, toolsPath }) ?? value;
+      configs[module.name] = config;
       this.countsRequests ||= module.showsRequestCounts?.(value) === true;
+      for (const own of module.ownLocations?.(config) ?? [])
+        this.#add(own.path, { name: module.name, config: own.config }, { block, level });
     }
     return configs;
+  }
+
+  /** Adds a location of a module. Its requests are logged as those of the block that it is for. */
+  #add(
+    path: string,
+    { name, config }: { readonly name: string; readonly config: object },
+    { block, level }: { readonly block: BoundBlock; readonly level: ResolvedConfigs },
+  ): void {
+    if (this.#added.has(path)) return;
+    const log = level.get('access_log');
+    this.#added.set(path, {
+      match: { kind: 'exact', path },
+      place: placeText(block.node?.name.span),
+      core: coreOf(level),
+      modules: { ...(log && { access_log: log.value }), [name]: config },
+      locations: [],
+    });
   }
 
   #nameless(block: BoundBlock, level: ResolvedConfigs, around: Around): NamelessPlan[] {

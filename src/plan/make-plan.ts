@@ -170,7 +170,7 @@ function planServer(
   const plan: ServerPlan = {
     name: first === undefined ? '' : serverNameText(first),
     names,
-    ...locations.server(block, level),
+    ...locations.server(block, level, names),
     ...(tls && { tls }),
   };
   return { plan, level, block };

@@ -16,6 +16,7 @@ import { namedFile, type NamedFile } from '../../http/index.ts';
 import { issuerUrlFault } from '../../issuer/index.ts';
 import { ALGORITHMS } from '../../tokens/index.ts';
 import type { Binding } from './bound.ts';
+import { type ProtectedResource, protectedResource, type ResourceConfig } from './resource-directive.ts';
 import { issuerDirectives, type IssuerFields, type TokenIssuer } from './issuer-directives.ts';
 
 /** `auth_jwt realm [token=$variable]`. */
@@ -59,8 +60,13 @@ export interface AuthJwtConfig extends IssuerFields {
   readonly requirements?: readonly Requirement[];
   readonly members?: readonly NamedMember[];
   readonly audiences?: readonly string[];
+  readonly resource?: ResourceConfig;
+  /** Set where the metadata of a resource are served. */
+  readonly metadataOf?: ProtectedResource;
   readonly scopes?: readonly string[];
   readonly bound: Binding;
+  /** The certificate of the client that a trusted proxy forwards. */
+  readonly clientCertificate?: ComplexValue;
   readonly strictKid: boolean;
   readonly maxBytes: number;
   readonly algorithms?: readonly string[];
@@ -235,7 +241,17 @@ export const directives = directivesFor<AuthJwtConfig>()({
     contexts: CONTEXTS,
     args: readers.texts,
     into: 'audiences',
-    summary: 'The audiences one of which a token must name in `aud`.',
+    summary:
+      'The audiences one of which a token must name in `aud`. The word `resource` stands for the URL of `auth_jwt_resource`.',
+    source: 'gw',
+  },
+  auth_jwt_resource: {
+    contexts: ['server', 'location'],
+    args: protectedResource,
+    into: 'resource',
+    defaultText: 'on for the tools of dbrest_mcp behind tokens of auth_jwt_issuer, else off',
+    summary:
+      'Tells clients where they get tokens (RFC 9728): metadata of the resource below `/.well-known/oauth-protected-resource`, to which refused requests are pointed. `on`: the URL of the resource has the scheme and the port of the request, a name of the server and the path of the block. Behind another proxy, give the URL that clients know.',
     source: 'gw',
   },
   auth_jwt_scope: {
@@ -252,6 +268,14 @@ export const directives = directivesFor<AuthJwtConfig>()({
     default: 'auto',
     summary:
       'Whether a token that is bound to a client certificate (`cnf`, RFC 8705) counts only on a connection with that certificate: `required` refuses tokens without such a binding, `off` ignores it.',
+    source: 'gw',
+  },
+  auth_jwt_client_certificate: {
+    contexts: CONTEXTS,
+    args: readers.value,
+    into: 'clientCertificate',
+    summary:
+      'The certificate of the client for `auth_jwt_bound` where a proxy in front ends TLS: in the form of RFC 9440 (`$http_client_cert`), or as escaped PEM. It counts only from addresses of `set_real_ip_from`.',
     source: 'gw',
   },
   auth_jwt_strict_kid: {

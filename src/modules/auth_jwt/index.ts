@@ -17,9 +17,10 @@ import { sourceOf } from './issuer-directives.ts';
 import { openKeyFiles, readKeys } from './key-files.ts';
 import { keptResponses } from './key-request.ts';
 import { type IssuerResources, issuersOf } from './location-issuers.ts';
+import { compileMetadata, metadataLocations, settleResource } from './resource.ts';
 import { compileAccess, compileTokens } from './token-check.ts';
 import { lastIssuer, lastToken, TokenJudge } from './token-judge.ts';
-import { validateIssuers } from './validate-issuers.ts';
+import { validateIssuers, validateResource } from './validate.ts';
 
 /** Verified tokens that a worker keeps. */
 const MOST_TOKENS = 10_000;
@@ -156,11 +157,16 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
     ),
     jwt_header_: family('header', 'A parameter in the header of the verified token.'),
   },
-  enabled: (config) => verifiesTokens(config) || config.members !== undefined,
+  enabled: (config) =>
+    verifiesTokens(config) || config.members !== undefined || config.metadataOf !== undefined,
+  answers: ({ metadataOf }) => (metadataOf ? 'auth_jwt_resource' : undefined),
+  settle: settleResource,
+  ownLocations: metadataLocations,
   verifiesTokens,
   strangers: (config) => (requiresToken(config) ? 'denied' : undefined),
-  validate(config, report) {
+  validate(config, report, { serverNames }) {
     if (!verifiesTokens(config)) return;
+    validateResource(config, report, serverNames);
     for (const [index, file] of (config.keyFiles ?? []).entries()) {
       const keys = 'path' in file ? readKeys(file.path) : undefined;
       if (keys && 'fault' in keys) report.phrase('keyFiles', keys.fault, { index });
@@ -196,6 +202,8 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
     ),
   tokens: compileTokens,
   compile(config, resources, build) {
+    const { metadataOf } = config;
+    if (metadataOf) return { content: compileMetadata({ ...config, metadataOf }, build) };
     if (!verifiesTokens(config)) return {};
     const judge = new TokenJudge(config, resources, build);
     const { waits: identify } = judge;

@@ -32,15 +32,15 @@ const jwtWithoutKeys: ModuleRule<AuthJwtConfig> = {
   *check(config): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
     for (const block of protectedBlocks(config)) {
-      const { keyFiles, keyRequests } = config.configIn(block);
-      if (keyFiles ?? keyRequests) continue;
+      const { keyFiles, keyRequests, issuerNames } = config.configIn(block);
+      if (keyFiles ?? keyRequests ?? issuerNames) continue;
       const [at] = config.nodesIn(block, 'protection');
       if (!at || told.has(at)) continue;
       told.add(at);
       yield {
         at,
         message: '"auth_jwt" has no keys here',
-        hint: 'add "auth_jwt_key_file" or "auth_jwt_key_request"',
+        hint: 'add "auth_jwt_key_file", "auth_jwt_key_request" or "auth_jwt_issuer"',
       };
     }
   },

@@ -12,8 +12,9 @@ import {
   type VerifiedToken,
   vouchedToken,
 } from '../../tokens/index.ts';
-import { type BindingFault, bindingFault } from './bound.ts';
+import { type BindingFault, compileBinding } from './bound.ts';
 import { type Challenge, compileChallenge } from './challenge.ts';
+import { compileRules } from './claim-rules.ts';
 import { type AuthJwtConfig, isOff, type Protection } from './directives.ts';
 import type { Introspected, Introspector } from './introspector.ts';
 import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } from './location-issuers.ts';
@@ -81,7 +82,8 @@ export class TokenJudge {
   readonly #challenge: Challenge;
   /** Where nothing is required, the claims of tokens that gw got from their issuer are there without keys. */
   readonly #acceptsVouched: boolean;
-  readonly #rules = new Map<LocationIssuer, ClaimRules>();
+  readonly #bindingFault: (x: Exchange, claims: TokenObject) => BindingFault | undefined;
+  readonly #rulesOf: (x: Exchange, issuer: LocationIssuer) => ClaimRules;
 
   constructor(config: AuthJwtConfig, resources: IssuerResources, build: Build) {
     this.#config = config;
@@ -90,6 +92,8 @@ export class TokenJudge {
     this.#issuers = new LocationIssuers(config, resources, build);
     this.#challenge = compileChallenge(config, build);
     this.#acceptsVouched = isOff(config.protection as Protection);
+    this.#bindingFault = compileBinding(config, build);
+    this.#rulesOf = compileRules(config, build);
   }
 
   /** Waits for what judges a request: keys, or what issuers say. Absent if a location never has to wait. */
@@ -209,22 +213,10 @@ export class TokenJudge {
   }
 
   #claimsFault(x: Exchange, { claims }: VerifiedToken, { issuer, nowMs }: Case): Refusal | undefined {
-    const refusal = claimsFault(claims, this.#rulesOf(issuer), nowMs);
+    const refusal = claimsFault(claims, this.#rulesOf(x, issuer), nowMs);
     if (refusal) return refusal;
-    const unbound = bindingFault(claims, this.#config.bound, x);
+    const unbound = this.#bindingFault(x, claims);
     return unbound && { refused: unbound };
-  }
-
-  #rulesOf(issuer: LocationIssuer): ClaimRules {
-    const audiences = this.#config.audiences ?? issuer.block?.audiences;
-    const rules = this.#rules.get(issuer) ?? {
-      leewaySeconds: this.#config.leewayMs / 1_000,
-      checksIssue: false,
-      audiences,
-      needsAudience: audiences !== undefined,
-    };
-    this.#rules.set(issuer, rules);
-    return rules;
   }
 }
 

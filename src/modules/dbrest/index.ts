@@ -33,6 +33,7 @@ import { DatabaseMetrics, tokenMetrics } from './metrics.ts';
 import { hasPrograms, waysOut } from './postgres-programs.ts';
 import { variables } from './variables.ts';
 import { compileDbrest, type DbrestResources } from './location.ts';
+import { mcpPath } from './request/index.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { openSession } from './session/index.ts';
 import { type StreamResources, openStreams, zonesOf } from './live/index.ts';
@@ -62,6 +63,8 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
   zones: zonesOf,
+  toolsPath: (config, match) =>
+    match?.kind === 'prefix' ? mcpPath({ kind: 'prefix', path: match.path }, config) : undefined,
   uses(config) {
     const name = mayCache(config) ? constantText(config.cache) : undefined;
     return name === undefined ? [] : [{ kind: 'cache', name, field: 'cache' }];

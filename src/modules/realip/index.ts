@@ -11,7 +11,7 @@ import {
   readers,
 } from '../../config/index.ts';
 import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Exchange, type Handler, type RemoteFacts, stateKey } from '../../http/index.ts';
+import { type Exchange, type Handler, type RemoteFacts, stateKey, TRUSTED_PEER } from '../../http/index.ts';
 
 /** A trusted proxy: a network, the clients of Unix sockets, or the addresses of a host. */
 type Proxy = Network | 'unix' | { readonly host: string };
@@ -193,9 +193,12 @@ function compileRealIp({ source, recursive }: RealIpConfig, trusted: Trusted, bu
   const isBefore = source === 'proxy_protocol';
   const listOf = isBefore ? toldBefore : compileList(source.header, build);
   return ({ main: x }) => {
+    if (x.state(KNOWN) !== undefined) return;
+    const { peerAddress } = x.wire;
+    if (isTrusted(trusted, peerAddress)) x.setState(TRUSTED_PEER, true);
     const list = listOf(x);
-    if (list === undefined || x.state(KNOWN) !== undefined) return;
-    const found = clientAddress(x.wire.peerAddress, list, { trusted, recursive });
+    if (list === undefined) return;
+    const found = clientAddress(peerAddress, list, { trusted, recursive });
     if (!found) return;
     x.setRemote(isBefore ? { ...found, port: x.request.connection?.proxyProtocol?.port ?? 0 } : found);
     x.setState(KNOWN, true);

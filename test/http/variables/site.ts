@@ -40,6 +40,7 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   auth_basic_user_file: 'auth_basic x;',
   auth_jwt_key_file: 'auth_jwt x;',
   auth_jwt_key_request: 'auth_jwt x;',
+  auth_jwt_client_certificate: 'auth_jwt x;',
   auth_jwt_require: 'auth_jwt x;',
   auth_request_set: 'auth_request /ok; add_header y $own;',
   charset: 'source_charset koi8-r;',

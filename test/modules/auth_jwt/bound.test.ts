@@ -108,3 +108,37 @@ for (const { it, mode = 'auto', by, claims, status, says } of cases)
     expect(await statusOf(gw.port, client, claims())).toBe(status);
     if (says) await gw.waitForLog(new RegExp(`\\[info\\] .*the token is refused: it is ${says}`));
   });
+
+const forwarded = [
+  { it: 'as bytes', header: (der: Buffer) => `:${der.toString('base64')}:`, status: 200 },
+  {
+    it: 'as escaped PEM',
+    header: (der: Buffer) => encodeURIComponent(new X509Certificate(der).toString()),
+    status: 200,
+  },
+  { it: 'of somebody else', by: 'bob', header: (der: Buffer) => `:${der.toString('base64')}:`, status: 401 },
+  { it: 'as bytes that are none', header: () => ':AAAA:', status: 401 },
+  { it: 'without a colon', header: (der: Buffer) => der.toString('base64'), status: 401 },
+  {
+    it: 'by a proxy that is not trusted',
+    from: '192.0.2.1',
+    header: (der: Buffer) => `:${der.toString('base64')}:`,
+    status: 401,
+  },
+];
+
+for (const { it, by = 'ann', from = '127.0.0.1', header, status } of forwarded)
+  test.skipIf(!HAS_OPENSSL)(
+    `a token with a certificate that is forwarded ${it} gets ${status}`,
+    async (t) => {
+      const gw = await load(
+        t,
+        `set_real_ip_from ${from}; server { location / { auth_jwt api; auth_jwt_key_file keys.json;
+         auth_jwt_client_certificate $http_client_cert; echo ok; } }`,
+        { 'keys.json': jwks({ a: SECRET }) },
+      );
+      const der = new X509Certificate(certificates.read(`${by}.crt`)).raw;
+      const headers = { ...bearer(sign(boundTo('ann'))), 'client-cert': header(der) };
+      await gw.expect('GET /', { status }, { headers });
+    },
+  );

@@ -1,7 +1,8 @@
-import type { ConfigReport } from '../../contract/index.ts';
+import type { ConfigReport, ServerName } from '../../contract/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import { readKeys } from './key-files.ts';
 import { issuersOf } from './location-issuers.ts';
+import { hasUsableName, RESOURCE } from './resource.ts';
 
 /** Reports issuers that do not exist, that tokens cannot be told apart by, or whose keys cannot be read. */
 export function validateIssuers(config: AuthJwtConfig, report: ConfigReport<AuthJwtConfig>): void {
@@ -30,4 +31,21 @@ export function validateIssuers(config: AuthJwtConfig, report: ConfigReport<Auth
     if (keys && 'fault' in keys)
       report.phrase('issuers', keys.fault, { index: issuers.findIndex((issuer) => issuer.name === name) });
   }
+}
+
+/** Reports a resource without a URL, and an audience that is a resource without one. */
+export function validateResource(
+  { resource, audiences }: AuthJwtConfig,
+  report: ConfigReport<AuthJwtConfig>,
+  serverNames: readonly ServerName[] | undefined,
+): void {
+  const isOn = resource !== undefined && resource !== 'off';
+  if (isOn && resource.url === undefined && serverNames && !hasUsableName(serverNames))
+    report.on(
+      'resource',
+      'is on in a server without a name',
+      'add "server_name", or give the URL of the resource',
+    );
+  if (audiences?.includes(RESOURCE) === true && !isOn)
+    report.on('audiences', `names "${RESOURCE}" without "auth_jwt_resource"`);
 }
