@@ -1,6 +1,7 @@
 export { bearerToken } from './bearer.ts';
 export { claimText, memberAt } from './claim-text.ts';
 export { claimsFault, type ClaimRules } from './claims.ts';
+export { type Decrypter, loadDecrypter, type Opened, type OpeningRefusal } from './decrypter.ts';
 export { readObject, type TokenObject } from './json.ts';
 export {
   ALGORITHMS,
@@ -19,3 +20,4 @@ export { isRefusal, type TokenRefusal } from './refusal.ts';
 export { TokenVerifier, type VerifiedToken } from './token-verifier.ts';
 export type { TokenReader } from './token-reader.ts';
 export { readVerified, vouchedToken, vouchFor } from './vouched.ts';
+export { signClaims, type SigningKey } from './signing.ts';

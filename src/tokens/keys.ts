@@ -46,11 +46,17 @@ export function readKeySource(text: string): KeySource | { readonly fault: strin
 function readJwks(
   text: string,
 ): { readonly kind: 'keys'; readonly keys: readonly Jwk[] } | { readonly fault: string } {
+  const given = keysIn(text);
+  if ('fault' in given) return given;
+  const keys = given.keys.flatMap((key) => readKey(key) ?? []);
+  return keys.length > 0 ? { kind: 'keys', keys } : { fault: NO_KEY };
+}
+
+function keysIn(text: string): { readonly keys: readonly unknown[] } | { readonly fault: string } {
   const json = parseJson(text);
   if (!isObject(json)) return { fault: 'malformed JSON' };
   const given: unknown = Object.hasOwn(json, 'keys') ? json['keys'] : [json];
-  const keys = Array.isArray(given) ? given.flatMap((key: unknown) => readKey(key) ?? []) : [];
-  return keys.length > 0 ? { kind: 'keys', keys } : { fault: NO_KEY };
+  return { keys: Array.isArray(given) ? given : [] };
 }
 
 const NO_KEY = 'no key that can verify a signature';
@@ -90,11 +96,21 @@ export interface Key {
   readonly key: KeyObject;
 }
 
+/** A key that opens encrypted tokens, as it was configured: it may have private members. */
+export interface DecryptionKey {
+  readonly kty: 'RSA' | 'oct';
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  readonly jwk: Readonly<Record<string, unknown>>;
+}
+
 /** Keys that verify tokens together. */
 export interface KeySet {
   /** Identifies the keys by their values: sets of the same keys have the same id. */
   readonly id: string;
   readonly keys: readonly Key[];
+  /** Those that open encrypted tokens. */
+  readonly decryption: readonly DecryptionKey[];
   /** True: where there are several keys, a token must name its own. */
   readonly needsKid?: true;
 }
@@ -113,7 +129,8 @@ export function joinKeys(sets: readonly KeySet[], { algorithms, needsKid }: KeyD
   const demands = [needsKid ? 'kid' : '', ...(algorithms ?? [])].join(' ');
   const keys = sets.flatMap((set) => set.keys).map((key) => (algorithms ? allowing(key, algorithms) : key));
   const id = [...sets.map((set) => set.id), demands].join(' ');
-  return { id, keys, ...(needsKid && { needsKid: true }) };
+  const decryption = sets.flatMap((set) => set.decryption);
+  return { id, keys, decryption, ...(needsKid && { needsKid: true }) };
 }
 
 function allowing(key: Key, algorithms: readonly string[]): Key {
@@ -139,10 +156,10 @@ export const ALGORITHMS: ReadonlySet<string> = new Set([...HMAC, ...RSA, ...Obje
 /** Loads keys. Throws when one of them cannot be used; the message begins with "the key". */
 export function openKeys(source: KeySource): KeySet {
   const id = createHash('sha256').update(JSON.stringify(source)).digest('base64url');
-  if (source.kind === 'keys') return { id, keys: source.keys.map(openKey) };
+  if (source.kind === 'keys') return { id, keys: source.keys.map(openKey), decryption: [] };
   const key = createSecretKey(source.secret, 'utf8');
   const algorithms = new Set(['HS256']);
-  return { id, keys: [{ kid: undefined, anyKid: true, algorithms, isWeak: false, key }] };
+  return { id, keys: [{ kid: undefined, anyKid: true, algorithms, isWeak: false, key }], decryption: [] };
 }
 
 /**
@@ -150,11 +167,28 @@ export function openKeys(source: KeySource): KeySet {
  * is none, and completes `the keys in "file" cannot be used: `.
  */
 export function readKeySet(text: string): KeySet | { readonly fault: string } {
-  const source = readJwks(text);
-  if ('fault' in source) return source;
-  const keys = source.keys.flatMap((key) => usableKey(key) ?? []);
-  if (keys.length === 0) return { fault: NO_KEY };
-  return { id: createHash('sha256').update(JSON.stringify(source)).digest('base64url'), keys };
+  const given = keysIn(text);
+  if ('fault' in given) return given;
+  const source = given.keys.flatMap((key: unknown) => readKey(key) ?? []);
+  const keys = source.flatMap((key) => usableKey(key) ?? []);
+  const decryption = given.keys.flatMap((key: unknown) => decryptionKey(key) ?? []);
+  if (keys.length === 0 && decryption.length === 0) return { fault: NO_KEY };
+  const id = createHash('sha256')
+    .update(JSON.stringify([source, decryption]))
+    .digest('base64url');
+  return { id, keys, decryption };
+}
+
+function decryptionKey(value: unknown): DecryptionKey | undefined {
+  if (!isObject(value)) return undefined;
+  const { kty, use, kid, alg } = value;
+  const opens = kty === 'oct' || (kty === 'RSA' && typeof value['d'] === 'string');
+  if (!opens || (use !== undefined && use !== 'enc')) return undefined;
+  return { kty, kid: textOf(kid), alg: textOf(alg), jwk: value };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function usableKey(jwk: Jwk): Key | undefined {

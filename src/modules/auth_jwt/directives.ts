@@ -56,7 +56,7 @@ export interface AuthJwtConfig extends IssuerFields {
   readonly keyRequests?: readonly KeyRequest[];
   readonly keyCacheMs: number;
   readonly leewayMs: number;
-  readonly type: 'signed';
+  readonly type: 'signed' | 'encrypted' | 'nested';
   readonly requirements?: readonly Requirement[];
   readonly members?: readonly NamedMember[];
   readonly audiences?: readonly string[];
@@ -132,20 +132,6 @@ const member = (of: NamedMember['of']): ArgReader<NamedMember> =>
     return name === undefined ? undefined : { variable: name, of, path: path.map(({ value }) => value) };
   });
 
-const type: ArgReader<'signed'> = {
-  ...readers.oneWord('signed', ({ value, span }, { report }) => {
-    if (value === 'signed') return value;
-    const isKnown = value === 'encrypted' || value === 'nested';
-    report.emerg(
-      isKnown ? 'encrypted tokens are not supported' : `invalid value "${value}"`,
-      span,
-      'expected signed',
-    );
-    return undefined;
-  }),
-  choices: ['signed'],
-};
-
 export const directives = directivesFor<AuthJwtConfig>()({
   ...issuerDirectives,
   auth_jwt: {
@@ -195,10 +181,11 @@ export const directives = directivesFor<AuthJwtConfig>()({
   },
   auth_jwt_type: {
     contexts: CONTEXTS,
-    args: type,
+    args: readers.oneOf('signed', 'encrypted', 'nested'),
     into: 'type',
     default: 'signed',
-    summary: 'Kind of the tokens. Encrypted ones are not supported.',
+    summary:
+      'Kind of the tokens. `nested`: signed tokens inside encrypted ones. `encrypted`: claims that are encrypted and not signed; with RSA keys whoever has the public key can make them. The keys of the location open them.',
     source: `${PLUS}#auth_jwt_type`,
   },
   auth_jwt_require: {

@@ -10,7 +10,14 @@ import {
 } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import { type IssuerSource, issuerZone } from '../../issuer/index.ts';
-import { claimText, memberAt, TokenVerifier, type VerifiedToken } from '../../tokens/index.ts';
+import {
+  claimText,
+  type Decrypter,
+  loadDecrypter,
+  memberAt,
+  TokenVerifier,
+  type VerifiedToken,
+} from '../../tokens/index.ts';
 import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
 import { Introspector } from './introspector.ts';
 import { sourceOf } from './issuer-directives.ts';
@@ -94,6 +101,16 @@ function openIntrospectors(config: AuthJwtConfig, worker: WorkerScope): Readonly
 
 const INTROSPECTIONS = { name: 'gw_introspections_total', help: 'Questions to issuers about tokens.' };
 
+async function openDecrypter(config: AuthJwtConfig, worker: WorkerScope): Promise<Decrypter | undefined> {
+  if (config.type === 'signed' || !verifiesTokens(config)) return undefined;
+  const decrypter = await loadDecrypter();
+  return worker.share(
+    'auth_jwt: encrypted tokens',
+    () => decrypter,
+    () => undefined,
+  );
+}
+
 type TokenOf = (x: Exchange) => VerifiedToken | undefined;
 
 /** Compiles the verified token of a request: that of this location, or else that of the last one that verified it. */
@@ -170,12 +187,14 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
     for (const [index, file] of (config.keyFiles ?? []).entries()) {
       const keys = 'path' in file ? readKeys(file.path) : undefined;
       if (keys && 'fault' in keys) report.phrase('keyFiles', keys.fault, { index });
+      else if (keys?.value.keys.length === 0 && config.type === 'signed')
+        report.on('keyFiles', 'names a file without a key that can verify a signature');
     }
     validateIssuers(config, report);
   },
   zones: (config) =>
     documentsOf(config).map(({ source, field, index }) => ({ zone: issuerZone(source), field, index })),
-  provision(config, worker) {
+  async provision(config, worker) {
     const documents = documentsOf(config).map(
       ({ source }) => [issuerZone(source).name, openIssuerDocuments(source, worker)] as const,
     );
@@ -183,6 +202,7 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
       ...openFiles(worker),
       documents: new Map(documents),
       introspectors: openIntrospectors(config, worker),
+      decrypter: await openDecrypter(config, worker),
       responses: keptResponses(config.keyCacheMs),
     };
   },
@@ -213,7 +233,11 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
   // Without a running gateway, no keys are fetched and no issuer is asked.
   explanation: {
     runs: true,
-    provision: (_config, scope) => ({ ...openFiles(scope), ...UNASKED }),
+    provision: async (config, scope) => ({
+      ...openFiles(scope),
+      ...UNASKED,
+      decrypter: await openDecrypter(config, scope),
+    }),
   },
   rules: () => import('./rules.ts'),
 });

@@ -1,10 +1,11 @@
 import type { Build } from '../../contract/index.ts';
-import { readObject, type TokenVerifier } from '../../tokens/index.ts';
+import { type Decrypter, readObject, type TokenVerifier } from '../../tokens/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import type { Introspector } from './introspector.ts';
 import type { TokenIssuer } from './issuer-directives.ts';
 import { compileOrigins, issuerOrigins, type KeySources } from './key-sources.ts';
 import { KeyRing } from './key-ring.ts';
+import { TokenOpening } from './opening.ts';
 
 /** Who issues tokens that a location accepts: a `token_issuer`, or whoever has the keys that the location names. */
 export interface LocationIssuer {
@@ -19,6 +20,8 @@ export interface IssuerResources extends KeySources {
   readonly verifier: TokenVerifier;
   /** By the name of the issuer. */
   readonly introspectors: ReadonlyMap<string, Introspector>;
+  /** Absent where tokens are not encrypted. */
+  readonly decrypter: Decrypter | undefined;
 }
 
 /** The blocks that a location names with `auth_jwt_issuer`. */
@@ -34,12 +37,18 @@ export function isJwt(token: string): boolean {
 
 /** The issuers of the tokens that a location accepts. */
 export class LocationIssuers {
+  /** Opens the tokens of a location where they are encrypted. */
+  readonly opening: TokenOpening | undefined;
   readonly #verifier: TokenVerifier;
   readonly #own: LocationIssuer | undefined;
   readonly #byName: ReadonlyMap<unknown, LocationIssuer>;
   readonly #asked: LocationIssuer | undefined;
 
-  constructor(config: AuthJwtConfig, { verifier, introspectors, ...sources }: IssuerResources, build: Build) {
+  constructor(
+    config: AuthJwtConfig,
+    { verifier, introspectors, decrypter, ...sources }: IssuerResources,
+    build: Build,
+  ) {
     this.#verifier = verifier;
     const named = issuersOf(config).map((block) => ({
       block,
@@ -52,6 +61,10 @@ export class LocationIssuers {
     this.#asked = named.find(({ block }) => block.introspection);
     const origins = compileOrigins(config, sources, build);
     // Without any source of keys, requests are told that there is none.
+    if (decrypter)
+      this.opening = new TokenOpening(new KeyRing(config, origins), decrypter, {
+        isNested: config.type === 'nested',
+      });
     if (origins.length > 0 || named.length === 0) this.#own = { keys: new KeyRing(config, origins) };
   }
 

@@ -6,8 +6,9 @@ import {
   claimsFault,
   isRefusal,
   type KeySet,
+  type OpeningRefusal,
+  readObject,
   type TokenObject,
-  type TokenRefusal,
   type TokenVerifier,
   type VerifiedToken,
   vouchedToken,
@@ -17,6 +18,7 @@ import { type Challenge, compileChallenge } from './challenge.ts';
 import { compileRules } from './claim-rules.ts';
 import { type AuthJwtConfig, isOff, type Protection } from './directives.ts';
 import type { Introspected, Introspector } from './introspector.ts';
+import type { TokenOpening } from './opening.ts';
 import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } from './location-issuers.ts';
 
 /** What a location found out about the token of a request. */
@@ -45,7 +47,7 @@ export interface Fault {
 
 /** Why a token is refused; `subject` as in `TokenRefusal`. */
 type Refusal =
-  TokenRefusal | { readonly refused: BindingFault | 'issuer' | 'inactive'; readonly subject?: undefined };
+  OpeningRefusal | { readonly refused: BindingFault | 'issuer' | 'inactive'; readonly subject?: undefined };
 
 const JUDGEMENT = stateKey<Judgement>('auth_jwt');
 
@@ -79,6 +81,7 @@ export class TokenJudge {
   readonly #verifier: TokenVerifier;
   readonly #tokenOf: (x: Exchange) => string | undefined;
   readonly #issuers: LocationIssuers;
+  readonly #opening: TokenOpening | undefined;
   readonly #challenge: Challenge;
   /** Where nothing is required, the claims of tokens that gw got from their issuer are there without keys. */
   readonly #acceptsVouched: boolean;
@@ -90,6 +93,7 @@ export class TokenJudge {
     this.#verifier = resources.verifier;
     this.#tokenOf = compileTokenOf(config, build);
     this.#issuers = new LocationIssuers(config, resources, build);
+    this.#opening = this.#issuers.opening;
     this.#challenge = compileChallenge(config, build);
     this.#acceptsVouched = isOff(config.protection as Protection);
     this.#bindingFault = compileBinding(config, build);
@@ -98,13 +102,20 @@ export class TokenJudge {
 
   /** Waits for what judges a request: keys, or what issuers say. Absent if a location never has to wait. */
   get waits(): ((x: Exchange) => Promise<void> | undefined) | undefined {
-    return this.#issuers.asks ? (x) => this.#wait(x) : undefined;
+    return this.#issuers.asks || this.#opening ? (x) => this.#wait(x) : undefined;
   }
 
   #wait(x: Exchange): Promise<void> | undefined {
     // A subrequest may be the one for the keys.
     if (x.main !== x || x.state(JUDGEMENT)?.by === this.#config) return undefined;
     const token = this.#tokenOf(x);
+    const opening = token === undefined ? undefined : this.#opening?.wait(x, token);
+    if (opening) return opening.then(() => (x.done ? undefined : this.#waitForKeys(x)));
+    return this.#waitForKeys(x);
+  }
+
+  #waitForKeys(x: Exchange): Promise<void> | undefined {
+    const token = this.#plainTokenOf(x);
     const issuer = token === undefined ? undefined : this.#issuers.of(token);
     if (!issuer) return undefined;
     const waiting = issuer.keys.ask(x, 'all', Date.now());
@@ -130,7 +141,7 @@ export class TokenJudge {
   /** Judges once more if the issuer has to be asked. */
   #seekResponse(x: Exchange): Promise<void> | undefined {
     const { asks } = this.judgementOf(x);
-    const text = asks && !x.done ? this.#tokenOf(x) : undefined;
+    const text = asks && !x.done ? this.#plainTokenOf(x) : undefined;
     if (!asks || text === undefined) return undefined;
     return asks.ask(text).then((response) => {
       x.setState(INTROSPECTED, { of: text, response });
@@ -158,6 +169,33 @@ export class TokenJudge {
     const vouched = this.#acceptsVouched ? vouchedToken(x, text) : undefined;
     if (vouched) return { token: vouched };
     if (text.length > this.#config.maxBytes) return this.#refused(x, { refused: 'size' });
+    return this.#opening ? this.#findEncrypted(x, text, this.#opening) : this.#findPlain(x, text);
+  }
+
+  /** What a location with encrypted tokens is sent. */
+  #findEncrypted(x: Exchange, text: string, opening: TokenOpening): Finding {
+    const opened = opening.of(x, text) ?? { fault: 'the token has not been opened' };
+    if ('fault' in opened) return { fault: { result: 'failed', message: opened.fault, denial: NO_RESPONSE } };
+    if ('refused' in opened) return this.#refused(x, opened);
+    const { header, content } = opened;
+    if (opening.isNested) return this.#findPlain(x, content.toString());
+    const claims = readObject(content);
+    if (!claims) return this.#refused(x, { refused: 'claims' });
+    const token = { text, header, claims };
+    const refusal = this.#claimsFault(x, token, { text, issuer: opening.sender, nowMs: Date.now() });
+    return refusal ? this.#refused(x, refusal) : { token };
+  }
+
+  /** The token that counts: in an encrypted one, the signed one. */
+  #plainTokenOf(x: Exchange): string | undefined {
+    const text = this.#tokenOf(x);
+    const opening = this.#opening;
+    if (!opening || text === undefined) return text;
+    const opened = opening.isNested ? opening.of(x, text) : undefined;
+    return opened && 'content' in opened ? opened.content.toString() : undefined;
+  }
+
+  #findPlain(x: Exchange, text: string): Finding {
     const issuer = this.#issuers.of(text);
     if (!issuer) return this.#refused(x, { refused: 'issuer' });
     const found = { text, issuer, nowMs: Date.now() };
@@ -248,6 +286,8 @@ const WORDS: Readonly<Record<Refusal['refused'], (subject: string) => string>> =
   parts: (count) => `it has ${count} parts instead of 3`,
   malformed: say('it is malformed'),
   encrypted: say('it is encrypted'),
+  'not encrypted': say('it is not encrypted'),
+  'not opened': say('no key opens it'),
   unsecured: say('it has no signature'),
   algorithm: say('its algorithm is not supported'),
   critical: say('it has critical extensions'),

@@ -1,4 +1,3 @@
-import type { JWK } from 'jose';
 import {
   algorithmsOf,
   type Key,
@@ -7,6 +6,8 @@ import {
   LEAST_SECRET_BYTES,
   readKeySource,
   shortestSecretBytes,
+  signClaims,
+  type SigningKey,
 } from '../../../tokens/index.ts';
 import { LocationTokens, openSecret } from '../auth/index.ts';
 import { DbrestFault } from '../fault/index.ts';
@@ -41,12 +42,8 @@ export async function signToken({ claims, secret, algorithm, keyId }: TokenOptio
     return { fault: `the key cannot be used with the algorithm "${chosen}"` };
   }
   const header = { alg: chosen, typ: 'JWT', ...(key.kid !== undefined && { kid: key.kid }) };
-  const { CompactSign, importJWK } = await import('jose');
   try {
-    const payload = new TextEncoder().encode(JSON.stringify(claims));
-    const token = await new CompactSign(payload)
-      .setProtectedHeader(header)
-      .sign(await importJWK(key, chosen));
+    const token = await signClaims(claims, key, header);
     if (shortestSecretBytes(source) >= LEAST_SECRET_BYTES) return { token };
     return {
       token,
@@ -57,16 +54,16 @@ export async function signToken({ claims, secret, algorithm, keyId }: TokenOptio
   }
 }
 
-function secretKey(secret: string, kid: string | undefined): JWK {
+function secretKey(secret: string, kid: string | undefined): SigningKey {
   return { kty: 'oct', k: Buffer.from(secret).toString('base64url'), ...(kid !== undefined && { kid }) };
 }
 
 /** The first key that can sign. */
-function signingKey(json: unknown, keyId: string | undefined): JWK | undefined {
+function signingKey(json: unknown, keyId: string | undefined): SigningKey | undefined {
   const { keys } = json as { keys?: unknown };
   const given = Array.isArray(keys) ? keys : [json];
   return given
-    .filter((key): key is JWK & { kty: string } => isObject(key))
+    .filter((key): key is SigningKey & { kty: string } => isObject(key))
     .find((key) => {
       const isPrivate = key.kty === 'oct' ? key.k !== undefined : key.d !== undefined;
       return isPrivate && (keyId === undefined || key.kid === keyId);
