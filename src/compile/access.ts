@@ -30,7 +30,7 @@ const START: Progress = { index: 0, denied: undefined };
 /**
  * Compiles the access phase of one location (nginx ngx_http_core_access_phase). `satisfy all`: the first denial is
  * sent. `satisfy any`: the first check that allows ends the phase; if none does, a 401 wins over a 403, so that the
- * client can send a password.
+ * client can send a password, and a redirect to a login over both.
  */
 export function compileAccess(
   checks: readonly AccessCheck[],
@@ -69,8 +69,9 @@ function weigh(
   if (verdict === undefined) return { index: next, denied };
   if (verdict === 'allowed') return { index: satisfy === 'any' ? over : next, denied: undefined };
   if (satisfy === 'all' || !isOpinion(verdict)) return { index: over, denied: verdict };
-  if (denied?.status !== 401) return { index: next, denied: verdict };
-  if (verdict.status !== 401) return { index: next, denied };
+  const difference = rankOf(verdict) - rankOf(denied);
+  if (!denied || difference > 0) return { index: next, denied: verdict };
+  if (difference < 0 || verdict.status !== 401) return { index: next, denied };
   // Both responses may name an authentication scheme.
   return { index: next, denied: { status: 401, headers: [...headersOf(denied), ...headersOf(verdict)] } };
 }
@@ -78,8 +79,13 @@ function weigh(
 /**
  * Tells whether a denial is a decision about access. Other statuses are failures, which no other check can make up for.
  */
-function isOpinion({ status }: Denial): boolean {
-  return status === 401 || status === 403;
+function isOpinion(denial: Denial): boolean {
+  return rankOf(denial) > 0;
+}
+
+/** With `satisfy any`, a redirect to a login wins over a 401, and that over a 403. */
+function rankOf(denial: Denial | undefined): number {
+  return [403, 401, 302].indexOf(denial?.status ?? 0) + 1;
 }
 
 function headersOf({ headers = [] }: Denial): readonly string[] {

@@ -15,6 +15,7 @@ export interface OpenProvider {
   readonly refresher: Refresher;
   /** Seals the cookies of logins. */
   readonly seal: () => Seal;
+  readonly close: () => void;
 }
 
 /** The providers of one worker, by name. */
@@ -22,6 +23,8 @@ export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
 /** The shared memory of sessions that no dictionary of the configuration holds. */
 export const OWN_STORE_BYTES = 8_388_608;
+
+const SESSIONS = { name: 'gw_oidc_sessions', help: 'Sessions of clients that have logged in.' };
 
 interface Opening {
   readonly worker: WorkerScope;
@@ -37,14 +40,19 @@ export function openProvider(provider: Provider, opening: Opening): OpenProvider
   return worker.share(
     `auth_oidc ${zoneIdentity(memory)} ${settings}`,
     () => open(provider, openDictionary(memory, worker.workerId, { evict: true }), opening),
-    () => undefined,
+    ({ close }) => close(),
   );
 }
 
 function open(provider: Provider, dictionary: Dictionary, { worker, known, oauth }: Opening): OpenProvider {
-  const { name, clientSecret, sessionTimeoutMs } = provider;
-  const sessions = new Sessions({ dictionary, provider: name, timeoutMs: sessionTimeoutMs });
+  const { name, clientSecret } = provider;
+  const sessions = new Sessions({ dictionary, provider });
   const client = new ProviderClient(provider, { known, oauth });
+  const close = worker.metrics.collect('gauge', {
+    metric: SESSIONS,
+    labels: { provider: name },
+    read: () => sessions.count,
+  });
   const tell = ({ kind, message }: ProviderFault): void =>
     worker.log.write(
       kind === 'away' ? 'error' : 'info',
@@ -54,10 +62,11 @@ function open(provider: Provider, dictionary: Dictionary, { worker, known, oauth
   // Any gateway with this secret can finish a login; without one, any worker that has the store.
   const fixed = clientSecret === undefined ? undefined : new Seal(clientSecret, purpose);
   return {
+    close,
     provider,
     client,
     sessions,
-    refresher: new Refresher({ client, sessions, tell }),
+    refresher: new Refresher({ client, sessions, tell, renews: provider.refresh }),
     seal: () => fixed ?? new Seal(sessions.secret(), purpose),
   };
 }

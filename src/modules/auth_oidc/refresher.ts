@@ -17,6 +17,8 @@ const MOST_WAITING = 1_000;
 export type Refreshed = Session | 'away' | undefined;
 
 interface RefresherParts {
+  /** False: sessions keep the tokens of their login. */
+  readonly renews: boolean;
   readonly client: ProviderClient;
   readonly sessions: Sessions;
   /** Called when a session gets no new tokens. */
@@ -28,18 +30,20 @@ export class Refresher {
   readonly #client: ProviderClient;
   readonly #sessions: Sessions;
   readonly #tell: RefresherParts['tell'];
+  readonly #renews: boolean;
   #waiting = 0;
 
-  constructor({ client, sessions, tell }: RefresherParts) {
+  constructor({ client, sessions, tell, renews }: RefresherParts) {
     this.#client = client;
     this.#sessions = sessions;
     this.#tell = tell;
+    this.#renews = renews;
   }
 
   /** Returns the session with tokens that have not ended, and a promise only where a request has to wait for them. */
   refreshed(session: Session): Refreshed | Promise<Refreshed> {
     const { access, refreshToken } = session.tokens;
-    if (!access || refreshToken === undefined) return session;
+    if (!this.#renews || !access || refreshToken === undefined) return session;
     if (Date.now() < dueMs(access)) return session;
     if (this.#sessions.isFirst('refresh', session.id, LONGEST_MS)) return this.#renew(session);
     return hasEnded(session) ? this.#others(session) : session;

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { isObject, parseJson } from '../../json.ts';
 import { readVerified, type VerifiedToken } from '../../tokens/index.ts';
 import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
+import type { Provider } from './directives.ts';
 import { Seal } from './seal.ts';
 
 /** The tokens of a client that has logged in. */
@@ -48,9 +49,7 @@ interface Opened {
 
 interface StoreOptions {
   readonly dictionary: Dictionary;
-  /** The name of the provider: several may share a dictionary. */
-  readonly provider: string;
-  readonly timeoutMs: number;
+  readonly provider: Pick<Provider, 'name' | 'issuer' | 'clientId' | 'sessionTimeoutMs'>;
 }
 
 /** The sessions of a provider are full, busy, or this one is too large for them. */
@@ -62,14 +61,15 @@ export class StoreFault extends Error {}
  */
 export class Sessions {
   readonly #dictionary: Dictionary;
-  readonly #provider: string;
+  /** What the keys of entries begin with: several providers may share a dictionary, and one may be replaced. */
+  readonly #realm: string;
   readonly #timeoutMs: number;
   readonly #opened = new LRUCache<string, Opened>({ max: MOST_OPENED });
 
-  constructor({ dictionary, provider, timeoutMs }: StoreOptions) {
+  constructor({ dictionary, provider: { name, issuer, clientId, sessionTimeoutMs } }: StoreOptions) {
     this.#dictionary = dictionary;
-    this.#provider = provider;
-    this.#timeoutMs = timeoutMs;
+    this.#realm = `${name}:${digest(JSON.stringify([issuer, clientId])).slice(0, 8)}`;
+    this.#timeoutMs = sessionTimeoutMs;
   }
 
   /** Stores a new session and returns its id. Throws a `StoreFault`. */
@@ -160,7 +160,7 @@ export class Sessions {
 
   /** A secret that all workers, and all gateways of a cluster, have as long as the store has it. */
   secret(): string {
-    const name = `${this.#provider} secret`;
+    const name = `${this.#realm} secret`;
     this.#ask(() => this.#dictionary.add(name, randomBytes(ID_BYTES).toString('base64url'), 0));
     return String(this.#ask(() => this.#dictionary.get(name)));
   }
@@ -174,7 +174,7 @@ export class Sessions {
       return ask();
     } catch (error) {
       if (error instanceof DictionaryFault)
-        throw new StoreFault(`sessions of "${this.#provider}": ${error.message}`);
+        throw new StoreFault(`sessions of "${this.#realm}": ${error.message}`);
       throw error;
     }
   }
@@ -184,16 +184,16 @@ export class Sessions {
   }
 
   #isSession(key: string): boolean {
-    return key.startsWith(`${this.#provider} session `);
+    return key.startsWith(`${this.#realm} session `);
   }
 
   #nameOf(kind: string, name: string): string {
-    return `${this.#provider} ${kind} ${digest(name)}`;
+    return `${this.#realm} ${kind} ${digest(name)}`;
   }
 
   /** What a logout finds a session by, without telling who it belongs to. */
   #mark(kind: string, value: unknown): string {
-    return typeof value === 'string' ? digest(JSON.stringify([this.#provider, kind, value])) : '-';
+    return typeof value === 'string' ? digest(JSON.stringify([this.#realm, kind, value])) : '-';
   }
 }
 

@@ -34,6 +34,25 @@ export class Visitor {
     }
   }
 
+  /** Sends the first form of a page, with what a visitor has written into its fields, and follows redirects. */
+  async submit(
+    page: { readonly body: string; readonly urls: readonly string[] },
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<ReceivedResponse & { readonly urls: readonly string[] }> {
+    const { body, urls } = page;
+    const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(body) ?? [];
+    const hidden = [...body.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+    const sent = new URLSearchParams(
+      hidden.map(([, name = '', value = '']): [string, string] => [name, value]),
+    );
+    for (const [name, value] of Object.entries(fields)) sent.set(name, value);
+    const url = new URL(action, urls.at(-1)).href;
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const response = await this.open(url, { method: 'POST', headers, body: sent.toString() });
+    const location = response.headers.get('location');
+    return location === null ? { ...response, urls: [url] } : this.follow(new URL(location, url).href);
+  }
+
   /** The cookies for a port, by name. */
   cookies(port: string | number): Map<string, string> {
     const jar = this.#jars.get(String(port)) ?? new Map<string, string>();
