@@ -16,6 +16,7 @@ import {
   ClusterEvents,
   ClusterLimits,
   ClusterPurges,
+  ClusterQuotas,
   ClusterSessions,
   ClusterUpstreams,
   type Joining,
@@ -63,6 +64,7 @@ export class OpenCluster implements Sharing {
   readonly events: ClusterEvents;
   readonly purges: ClusterPurges;
   readonly limits: ClusterLimits;
+  readonly quotas: ClusterQuotas;
   readonly upstreams: ClusterUpstreams;
   readonly sessions: ClusterSessions;
   readonly #parts: OpenClusterParts;
@@ -94,6 +96,7 @@ export class OpenCluster implements Sharing {
     this.events = new ClusterEvents(this, (name) => this.#originOf(name));
     this.purges = new ClusterPurges(this);
     this.limits = new ClusterLimits(this);
+    this.quotas = new ClusterQuotas(this);
     this.upstreams = new ClusterUpstreams(this);
     this.sessions = new ClusterSessions(this);
     const { turn } = parts;

@@ -113,3 +113,4 @@ export {
   quotable,
   SINGLE_FIELDS,
 } from './header-list.ts';
+export { addBalances, secondsUntilWhole, tellBalances } from './rate-limit-headers.ts';

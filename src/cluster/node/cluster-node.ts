@@ -3,6 +3,8 @@ import type { ErrorLog } from '../../log/index.ts';
 import type { ClusterPlan } from '../plan.ts';
 import {
   type Admitting,
+  type Counted,
+  type Counting,
   type ClusterStore,
   type Conflict,
   type Grant,
@@ -156,6 +158,16 @@ export class ClusterNode implements StoreOwner {
   async admit(admitting: Admitting): Promise<Grant> {
     try {
       return await this.#store.admit(admitting);
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
+  /** Counts requests in a quota of the store. Rejects as `admit` does. */
+  async count(counting: Counting): Promise<Counted> {
+    try {
+      return await this.#store.count(counting);
     } catch (error) {
       this.#failed(error);
       throw error;

@@ -54,6 +54,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   li: 'limit',
   [SECRET]: 'the secret',
   pu: 'purges',
+  qu: 'quota',
   st: 'sessions of',
   up: 'peers of upstreams',
 };

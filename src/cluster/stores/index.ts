@@ -6,6 +6,8 @@ export { applySchema, type SchemaItem, schemaScript, schemaSql, schemaStatus } f
 export { MORE_COMMANDS, STORE_COMMANDS } from './redis/index.ts';
 export {
   type Admitting,
+  type Counted,
+  type Counting,
   type ClusterStore,
   type Conflict,
   type Grant,

@@ -125,6 +125,28 @@ export interface Grant {
   readonly excess: number;
 }
 
+/** Requests to count in one window of a quota. */
+export interface Counting {
+  readonly zone: string;
+  /** Hash of the key of the quota and of its window; without colons. */
+  readonly keyHash: string;
+  readonly limit: number;
+  /** If the quota does not have so many left, none is counted. Negative: gives requests back. */
+  readonly needed: number;
+  /** Taken besides, as far as the quota has them. */
+  readonly more: number;
+  /** How long the count is kept. */
+  readonly ttlMs: number;
+}
+
+/** How many requests a quota has taken. */
+export interface Counted {
+  /** From `needed` to `needed + more`, or 0. */
+  readonly requests: number;
+  /** Number of requests that are counted, those of this call included. */
+  readonly used: number;
+}
+
 /**
  * The Redis or PostgreSQL that nodes share. Streams have names such as `ev:ZONE`. Calls reject with `StoreLost` or
  * `StoreRefused`; no call waits for a lost store to come back, and no call is sent twice.
@@ -164,6 +186,8 @@ export interface ClusterStore {
   release(name: string, owner: string): Promise<void>;
   /** Counts as many of the requests as the bucket can take. */
   admit(admitting: Admitting): Promise<Grant>;
+  /** Counts requests in a window of a quota. */
+  count(counting: Counting): Promise<Counted>;
   beat(beat: Beat): Promise<Heard>;
   /** Removes a node from the live ones, unless its last heartbeat is of another incarnation. */
   leave(nodeId: string, incarnation: string): Promise<void>;

@@ -4,11 +4,11 @@ import { type Bucket, bucketId, LimitLeases, LOST, Refusals, type Verdict } from
 import type { Sharing } from './sharing.ts';
 import { CallLost } from './worker-calls.ts';
 
-const LEASE_CALLS: Metric = {
+export const LEASE_CALLS: Metric = {
   name: 'gw_limit_lease_calls_total',
   help: 'Calls to the store of a cluster for requests of a limit.',
 };
-const FALLBACK: Metric = {
+export const FALLBACK: Metric = {
   name: 'gw_limit_fallback_total',
   help: 'Requests for which the store of a cluster did not decide in time.',
 };

@@ -2,6 +2,7 @@ export { ClusterDictionaries } from './cluster-dictionaries.ts';
 export { ClusterEvents } from './cluster-events.ts';
 export { ClusterLimits } from './cluster-limits.ts';
 export { ClusterPurges } from './cluster-purges.ts';
+export { ClusterQuotas } from './cluster-quotas.ts';
 export { ClusterSessions } from './cluster-sessions.ts';
 export { ClusterUpstreams, type LeaseHolder } from './cluster-upstreams.ts';
 export type { ZonePurge } from './purge-queue.ts';

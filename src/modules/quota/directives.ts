@@ -13,7 +13,7 @@ import {
 import type { ConfigReport } from '../../contract/index.ts';
 import { type Window, WINDOWS } from './window.ts';
 
-/** `quota_zone key zone=name:size limit=number/window`. */
+/** `quota_zone key zone=name:size limit=number/window [cluster=name[:exact]] [state=file]`. */
 export interface QuotaZone {
   readonly name: string;
   readonly sizeBytes: number;
@@ -22,6 +22,17 @@ export interface QuotaZone {
   readonly keyText: string;
   readonly limit: number;
   readonly window: Window;
+  /** Absent: each gateway counts for itself. */
+  readonly sharing?: QuotaSharing;
+  /** The file that keeps the counts, as written. */
+  readonly state?: string;
+}
+
+/** The gateways of a cluster count together. */
+export interface QuotaSharing {
+  readonly cluster: string;
+  /** The store is asked for every request, instead of once for several (a lease). */
+  readonly isExact: boolean;
 }
 
 /** `quota zone=name [cost=value]`. */
@@ -42,19 +53,40 @@ export interface QuotaConfig {
 const HSL = ['http', 'server', 'location'] as const;
 const MOST = 1_000_000_000_000;
 
+type ZoneParts = Partial<Omit<QuotaZone, 'key' | 'keyText'>>;
+
 const zone: ArgReader<QuotaZone> = readers.words(
-  { syntax: 'key zone=name:size limit=number/window', min: 3, max: 3 },
+  {
+    syntax: 'key zone=name:size limit=number/window [cluster=name[:exact]] [state=file]',
+    min: 3,
+    max: 5,
+  },
   ([key, ...parameters], scope) => {
-    let named: ReturnType<typeof readers.readZone>;
-    let limit: Pick<QuotaZone, 'limit' | 'window'> | undefined;
+    let read: ZoneParts = {};
     for (const word of parameters) {
-      if (word.value.startsWith('zone=')) named = readers.readZone(word, scope);
-      else limit = readLimit(word, scope);
+      const part = readPart(word, scope);
+      if (!part) return undefined;
+      read = { ...read, ...part };
     }
-    if (!named || !limit) return undefined;
-    return { ...named, ...limit, key: scope.complexValue(key as Word), keyText: (key as Word).value };
+    const { name, sizeBytes, limit, window, ...more } = read;
+    if (name !== undefined && sizeBytes !== undefined && limit !== undefined && window !== undefined) {
+      const { value: keyText } = key as Word;
+      return { ...more, name, sizeBytes, limit, window, key: scope.complexValue(key as Word), keyText };
+    }
+    const missing = name === undefined ? 'zone' : 'limit';
+    scope.report.emerg(`"${scope.directive}" must have "${missing}" parameter`, scope.span);
+    return undefined;
   },
 );
+
+function readPart(word: Word, scope: ReadScope): ZoneParts | undefined {
+  const { value } = word;
+  if (value.startsWith('zone=')) return readers.readZone(word, scope);
+  const [, cluster, exact] = /^cluster=([^:]+)(:exact)?$/s.exec(value) ?? [];
+  if (cluster !== undefined) return { sharing: { cluster, isExact: exact !== undefined } };
+  const [, state] = /^state=(.+)$/s.exec(value) ?? [];
+  return state === undefined ? readLimit(word, scope) : { state };
+}
 
 function readLimit(
   { value, span }: Word,
@@ -100,6 +132,11 @@ export function isCost(text: string): boolean {
   return /^\d{1,7}$/.test(text) && Number(text) <= MOST_COST;
 }
 
+/** Any word but the first may give the name of a cluster. */
+const CLUSTER_NAMES = [1, 2, 3, 4].flatMap((word) =>
+  uses('cluster', { word, behind: ['cluster='], until: ':' }),
+);
+
 export const directives = directivesFor<QuotaConfig>()({
   quota_zone: {
     contexts: ['http'],
@@ -107,8 +144,8 @@ export const directives = directivesFor<QuotaConfig>()({
     into: 'zones',
     repeat: 'append',
     summary:
-      'A quota for each value of the key: so many requests in each second, minute, hour, day, week (from Monday) or month, in UTC. Requests with an empty key are not counted. A full zone forgets the key that has not been seen for longest.',
-    roles: defines('request zone', AT.zone),
+      'A quota for each value of the key: so many requests in each second, minute, hour, day, week (from Monday) or month, in UTC. Requests with an empty key are not counted. A full zone forgets the key that has not been seen for longest. With `cluster` the quota is that of all gateways together; each takes a two-hundredth part of it ahead at most, or with `:exact` nothing. `state` is a file that keeps the counts over restarts, relative to the prefix.',
+    roles: [...defines('request zone', AT.zone), ...CLUSTER_NAMES],
     source: 'gw',
   },
   quota: {

@@ -9,6 +9,8 @@ export interface Demand {
   readonly limit: number;
   readonly window: Window;
   readonly cost: number;
+  /** Called when a key whose window is not over was dropped for this one. */
+  readonly dropped?: () => void;
 }
 
 /** What is left of a quota. */
@@ -22,8 +24,8 @@ export interface Balance {
 export interface Outcome {
   readonly balances: readonly Balance[];
   readonly refusedBy?: Balance;
-  /** A zone was locked for too long, or has no room for the key. */
-  readonly failed?: { readonly demand: Demand; readonly why: 'busy' | 'full' };
+  /** A zone was locked for too long, has no room for the key, or is in a store that has not responded. */
+  readonly failed?: { readonly demand: Demand; readonly why: 'busy' | 'full' | 'lost' };
 }
 
 /**
@@ -48,7 +50,7 @@ export function take(demands: readonly Demand[], nowMs: number): Outcome {
 function count(demands: readonly Demand[], nowMs: number): Outcome {
   const before: Balance[] = [];
   for (const demand of demands) {
-    if (!demand.rates.find()) return { balances: [], failed: { demand, why: 'full' } };
+    if (!find(demand, nowMs)) return { balances: [], failed: { demand, why: 'full' } };
     before.push(balanceOf(demand, nowMs));
   }
   const refusedBy = before.find(({ demand: { cost }, left }) => cost > left);
@@ -61,6 +63,14 @@ function count(demands: readonly Demand[], nowMs: number): Outcome {
       return { demand, left: left - cost, period };
     }),
   };
+}
+
+/** Finds the key or makes room for it: by a key whose window is over or, without such keys, by any. */
+function find({ rates, window, dropped }: Demand, nowMs: number): boolean {
+  if (rates.find(periodAt(window, nowMs).startMs - 1)) return true;
+  if (!rates.find()) return false;
+  dropped?.();
+  return true;
 }
 
 /** What is left before the request. The count of an earlier window is over. */

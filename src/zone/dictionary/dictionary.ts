@@ -11,7 +11,7 @@ import {
   Payload,
 } from './entry.ts';
 import { repairDictionary } from './kind.ts';
-import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION, REVISION_WORD } from './layout.ts';
+import { BLOCK_BYTES, DICTIONARY_MAGIC, DICTIONARY_VERSION } from './layout.ts';
 import { SharedEntries } from './shared-entries.ts';
 import { Table } from './table.ts';
 
@@ -51,7 +51,6 @@ export function openDictionary(
 export class Dictionary {
   /** The entries as the gateways of a cluster share them. */
   readonly shared: SharedEntries;
-  readonly #memory: Memory;
   readonly #table: Table;
   readonly #lock: ZoneLock;
   readonly #payload = new Payload();
@@ -67,7 +66,6 @@ export class Dictionary {
     if (memory.u32[MAGIC_WORD] !== DICTIONARY_MAGIC || memory.u32[VERSION_WORD] !== DICTIONARY_VERSION) {
       throw new TypeError('the shared memory does not hold a dictionary of this layout');
     }
-    this.#memory = memory;
     this.#table = new Table(memory);
     setAlive(memory.i32, threadId);
     this.#lock = new ZoneLock(memory.i32, threadId, () => repairDictionary(memory));
@@ -80,7 +78,7 @@ export class Dictionary {
 
   /** A number of 32 bits that differs after each change of the entries. Needs no lock. */
   get revision(): number {
-    return Atomics.load(this.#memory.i32, REVISION_WORD);
+    return this.#table.revision;
   }
 
   /** Returns the value of a key, or `undefined`. With `evict` this counts as a use. */

@@ -66,6 +66,11 @@ export class Table {
     return this.#memory.u32[ENTRIES_WORD] as number;
   }
 
+  /** Needs no lock. */
+  get revision(): number {
+    return Atomics.load(this.#memory.i32, REVISION_WORD);
+  }
+
   get evicted(): number {
     return this.#memory.u32[EVICTED_WORD] as number;
   }

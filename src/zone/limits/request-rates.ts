@@ -9,6 +9,16 @@ import { REQUEST_LIMIT_MAGIC, seedOf } from './kinds.ts';
 /** Entries of these tables never expire. Also the time of a key that was never written. */
 const NEVER = -Infinity;
 
+/** Buckets that `scan` reads in one part; they hold about as many keys. */
+const SCANNED_BUCKETS = 256;
+
+/** The count of a key, and when it was written. */
+interface KeyCount {
+  readonly key: string;
+  readonly number: number;
+  readonly writtenMs: number;
+}
+
 /** Opens a zone of request limits for this thread. Throws if the memory is not one. */
 export function openRequestRates(buffer: SharedArrayBuffer, threadId: number): RequestRates {
   return new RequestRates(buffer, threadId);
@@ -36,6 +46,40 @@ export class RequestRates {
     this.#payload = new Payload(seedOf(memory));
     setAlive(memory.i32, threadId);
     this.#lock = new ZoneLock(memory.i32, threadId, () => repairDictionary(memory));
+  }
+
+  /** A number that differs after each change of the counts. Needs no lock. */
+  get revision(): number {
+    return this.#table.revision;
+  }
+
+  /** Number of keys that were dropped for others since the zone was created. */
+  get evicted(): number {
+    return this.#table.evicted;
+  }
+
+  get entries(): number {
+    return this.#table.entries;
+  }
+
+  /**
+   * Returns a part of the counts, unordered, and the cursor of the next part. Must be called under the lock. Keys that
+   * exist during the whole scan are found once.
+   */
+  scan(cursor: number): { readonly counts: readonly KeyCount[]; readonly next: number | undefined } {
+    const table = this.#table;
+    const { buckets } = table.geometry;
+    const end = Math.min(cursor + SCANNED_BUCKETS, buckets);
+    const counts: KeyCount[] = [];
+    for (let bucket = cursor; bucket < end; bucket++) {
+      for (let entry = table.firstIn(bucket); entry !== 0; entry = table.nextInBucket(entry))
+        counts.push({
+          key: table.key(entry),
+          number: table.number(entry),
+          writtenMs: table.expiresMs(entry),
+        });
+    }
+    return { counts, next: end === buckets ? undefined : end };
   }
 
   /** Sets the key for the next `find`; it has 1 to 65535 bytes. */

@@ -139,3 +139,19 @@ test('a quota is whole again when its window ends', async (t) => {
   await expect.poll(() => statuses(gw, '/?k=a', 2)).toEqual([200, 429]);
   await expect.poll(async () => (await gw.fetch('/?k=a')).status).toBe(200);
 });
+
+test('a quota counts what it lets pass and what it refuses, and not what another one refuses', async (t) => {
+  const gw = await startGateway(
+    t,
+    `quota_zone $arg_k zone=day:1m limit=1/month; quota_zone $arg_k zone=all:1m limit=9/month;
+     server { location / { quota zone=all; quota zone=day; echo -n ok; } location = /metrics { control_api metrics; } }`,
+  );
+  await statuses(gw, '/?k=a', 3);
+  const { body } = await gw.fetch('/metrics');
+  const rows = [...body.matchAll(/^gw_quota_total\{zone="(\w+)",result="(\w+)"\} (\d+)$/gm)];
+  expect(rows.map(([, zone, result, count]) => `${zone} ${result} ${count}`).sort()).toEqual([
+    'all passed 1',
+    'day passed 1',
+    'day refused 2',
+  ]);
+});

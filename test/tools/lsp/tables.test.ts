@@ -34,6 +34,7 @@ const speaking = [
       'keyval_zone',
       'listen',
       'proxy_cookie_path',
+      'quota_zone',
       'sticky',
       'try_files',
       'userid_path',

@@ -6,6 +6,7 @@ import {
   type StreamQuery,
   type Beat,
   type ClusterStore,
+  type Counted,
   type Grant,
   type Heard,
   type KeysPart,
@@ -160,6 +161,11 @@ export class PostgresStore implements ClusterStore {
   /** Not offered: rows that all gateways write for each request would be slower than what they protect. */
   admit(): Promise<Grant> {
     return Promise.reject(new StoreLost('PostgreSQL shares no rate limits'));
+  }
+
+  /** Not offered, for the same reason. */
+  count(): Promise<Counted> {
+    return Promise.reject(new StoreLost('PostgreSQL shares no quotas'));
   }
 
   beat({ nodeId, incarnation, facts, heartbeatMs, digests }: Beat): Promise<Heard> {

@@ -1,6 +1,6 @@
 import type { Reply } from '../../../redis/index.ts';
 import { ENTRY_VERSION } from '../entry.ts';
-import type { Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from '../store.ts';
+import type { Counted, Grant, Heard, KeysPart, Member, StoredEntry, StreamState } from '../store.ts';
 
 /**
  * A reply that the command cannot have. Only their order assigns replies to commands: the connection is out of step.
@@ -141,6 +141,11 @@ export function readMembers(reply: Reply): readonly Member[] {
 export function readGrant(reply: Reply): Grant {
   const [requests, first] = readList(reply);
   return { requests: readNumber(requests), excess: readNumber(first) };
+}
+
+export function readCounted(reply: Reply): Counted {
+  const [requests, used] = readList(reply);
+  return { requests: readNumber(requests), used: readNumber(used) };
 }
 
 /** Reads the reply of the script `SCAN_KEYS`. */

@@ -92,6 +92,11 @@ export function bucketKey(namespace: string, zone: string, keyHash: string): str
 /** No stream can have had so many entries: a larger counter was not written by gw. */
 const MOST_COUNTER = 999_999_999_999_999;
 
+/** A window of a quota: how many requests it has counted. No colon in the hash. */
+export function quotaKey(namespace: string, zone: string, keyHash: string): string {
+  return `gw:{${namespace}:qu:${zone}:${keyHash}}`;
+}
+
 /** Reads a number that a node has written; 0 for anything else. */
 const NUMBERS = `
 local function count(text)
@@ -333,6 +338,22 @@ if elapsed > 0 then written = now end
 local expires = written - now + math.ceil((last + 1000) * 1000 / rate)
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', last, written), 'PX', string.format('%.0f', math.max(1, expires)))
 return { taken, first }
+`);
+
+/**
+ * KEYS window; ARGV limit, number of requests that must fit (negative: that are given back), number of further ones,
+ * lifetime in ms. Gives how many
+ * requests were counted, and how many are counted now.
+ */
+export const COUNT = script(`${NUMBERS}
+local limit, needed, more = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local kept = redis.pcall('GET', KEYS[1])
+local used = count(type(kept) == 'string' and kept or '')
+local left = limit - used
+if left < needed then return { 0, used } end
+local now = math.max(0, used + math.min(left, needed + more))
+redis.call('SET', KEYS[1], text(now), 'PX', ARGV[4])
+return { math.max(0, now - used), now }
 `);
 
 /** How long deletions are kept, so that a node that was away does not overwrite one with an old value. */

@@ -2,6 +2,8 @@ import type { Reply } from '../../../redis/index.ts';
 import type { RedisBackend } from '../backend.ts';
 import {
   type Admitting,
+  type Counted,
+  type Counting,
   type StreamQuery,
   type Beat,
   type ClusterStore,
@@ -19,6 +21,7 @@ import {
 import { EntryReader, type ReadOptions } from './entry-reader.ts';
 import {
   readCounters,
+  readCounted,
   readGrant,
   readHeard,
   readKeys,
@@ -29,6 +32,8 @@ import {
 } from './redis-replies.ts';
 import {
   ADMIT,
+  COUNT,
+  quotaKey,
   APPEND,
   BEAT,
   bucketKey,
@@ -130,6 +135,12 @@ export class RedisStore implements ClusterStore {
     const keys = [bucketKey(this.#namespace, zone, keyHash)];
     const args = [milliRequestsPerSecond, burst, requests].map(String);
     return this.#run({ script: ADMIT, keys, args }, readGrant);
+  }
+
+  count({ zone, keyHash, limit, needed, more, ttlMs }: Counting): Promise<Counted> {
+    const keys = [quotaKey(this.#namespace, zone, keyHash)];
+    const args = [limit, needed, more, Math.ceil(ttlMs)].map(String);
+    return this.#run({ script: COUNT, keys, args }, readCounted);
   }
 
   beat({ nodeId, incarnation, facts, heartbeatMs, digests }: Beat): Promise<Heard> {

@@ -74,7 +74,7 @@ const limitUnshared: Rule = {
   slug: 'limit-unshared',
   severity: 'warning',
   summary: 'a shared limit in a cluster whose store is PostgreSQL',
-  why: 'Rates are not shared through PostgreSQL, because each request would write a row. The "fallback" of "limits" applies to every request: with "local", each gateway allows the whole rate.',
+  why: 'Rates and quotas are not shared through PostgreSQL, because each request would write a row. The "fallback" of "limits" applies to every request: with "local", each gateway allows the whole rate.',
   fix: 'Share limits through Redis or Valkey, if necessary in a separate cluster. Or remove "cluster=".',
   bad: { in: 'http', text: sharedLimit('postgres://gw_cluster@127.0.0.1/gw'), files: CLUSTER_KEY },
   good: { in: 'http', text: sharedLimit('redis://127.0.0.1:6379'), files: CLUSTER_KEY },
@@ -83,7 +83,7 @@ const limitUnshared: Rule = {
       .blocks('cluster')
       .filter((block) => configOf(block.level, 'cluster').backend?.kind === 'postgres');
     const told = new Set<unknown>();
-    for (const { node } of config.uses('limit_req_zone')) {
+    for (const { node } of config.uses('limit_req_zone', 'quota_zone')) {
       for (const word of node.args.slice(1)) {
         const [isShared, name] = SHARED.exec(word.value) ?? [];
         const cluster = isShared && unable.find(({ args }) => name === undefined || args === name);
