@@ -47,6 +47,7 @@ export interface LimitReqConfig {
   readonly status: number;
   readonly logLevel: 'info' | 'notice' | 'warn' | 'error';
   readonly dryRun: boolean;
+  readonly headers: boolean;
 }
 
 const HSL = ['http', 'server', 'location'] as const;
@@ -191,6 +192,15 @@ export const directives = directivesFor<LimitReqConfig>()({
     default: false,
     summary: 'Counts and logs, but neither delays nor refuses.',
     source: 'nginx ngx_http_limit_req_module#limit_req_dry_run',
+  },
+  limit_req_headers: {
+    contexts: HSL,
+    args: readers.flag,
+    into: 'headers',
+    default: false,
+    summary:
+      'Whether responses tell what is left of the limits, in `RateLimit-Policy` and `RateLimit`, and when to come again, in `Retry-After`.',
+    source: 'gw',
   },
 });
 

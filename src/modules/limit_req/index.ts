@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
+import {
+  addBalances,
+  type Exchange,
+  type Getter,
+  type Handler,
+  logContext,
+  secondsUntilWhole,
+  stateKey,
+  tellBalances,
+} from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
 import {
@@ -10,7 +19,8 @@ import {
   validate,
   type ZoneSharing,
 } from './directives.ts';
-import { type Admission, admit, REQUEST } from './leaky-bucket.ts';
+import { balanceOf } from './balance.ts';
+import { type Admission, admit, type Fill, REQUEST } from './leaky-bucket.ts';
 import { admitShared, type AnyLimit, type SharedZone } from './shared.ts';
 
 /** A zone that is open in this worker. */
@@ -54,13 +64,7 @@ function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZo
     return { zone, keyText, ...open, milliRequestsPerSecond, burst, delay, keyOf: build.value(key) };
   });
   const act = compileVerdict(config, build);
-  const decide: Decide = limits.some(({ shared }) => shared)
-    ? async (x, keyed) => {
-        const admission = await admitShared(keyed);
-        // The client may have left meanwhile.
-        if (!x.aborted) await act(x, admission);
-      }
-    : (x, keyed) => act(x, admit(keyed));
+  const decide = compileDecision(limits, config, act);
   return (x) => {
     if (x.main.state(STATUS) !== undefined) return undefined;
     const keyed: KeyedLimit[] = [];
@@ -82,7 +86,30 @@ function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZo
 type Act = (x: Exchange, admission: Admission) => void | Promise<void>;
 type Decide = (x: Exchange, limits: readonly KeyedLimit[]) => void | Promise<void>;
 
-function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: Build): Act {
+/** Compiles what counts a request in its limits and acts upon the result, with what to tell of them. */
+function compileDecision(limits: readonly CompiledLimit[], { headers }: LimitReqConfig, act: Act): Decide {
+  const tell = (x: Exchange, fills: readonly Fill[]): void => addBalances(x, fills.map(balanceOf));
+  if (limits.some(({ shared }) => shared))
+    return async (x, keyed) => {
+      const fills: Fill[] | undefined = headers ? [] : undefined;
+      const admission = await admitShared(keyed, fills);
+      // The client may have left meanwhile.
+      if (x.aborted) return;
+      if (fills) tell(x, fills);
+      await act(x, admission);
+    };
+  if (!headers) return (x, keyed) => act(x, admit(keyed));
+  return (x, keyed) => {
+    const fills: Fill[] = [];
+    const admission = admit(keyed, undefined, fills);
+    tell(x, fills);
+    return act(x, admission);
+  };
+}
+
+function compileVerdict(config: LimitReqConfig, { log }: Build): Act {
+  const { status, dryRun, logLevel } = config;
+  const comeAgain = compileComeAgain(config);
   const dry = dryRun ? ', dry run' : '';
   const suffix = dryRun ? '_DRY_RUN' : '';
   return (x, admission) => {
@@ -112,9 +139,25 @@ function compileVerdict({ status, dryRun, logLevel }: LimitReqConfig, { log }: B
       log.write(logLevel, message, logContext(x));
     } else log.write('error', `limit_req zone "${zone}" is busy`, logContext(x));
     x.main.setState(STATUS, `REJECTED${suffix}`);
-    return dryRun ? undefined : x.end(status);
+    if (dryRun) return undefined;
+    comeAgain(x, admission);
+    return x.end(status);
   };
 }
+
+/** Compiles `Retry-After`: the time after which the limit is whole again. */
+function compileComeAgain({ headers, status }: LimitReqConfig): (x: Exchange, refusal: Refusal) => void {
+  if (!headers || !TEMPORARY.has(status)) return () => undefined;
+  return (x, refusal) => {
+    const seconds = refusal.verdict === 'rejected' ? secondsUntilWhole(balanceOf(refusal)) : 1;
+    x.response.replaceHeader('Retry-After', String(seconds));
+  };
+}
+
+type Refusal = Extract<Admission, { verdict: 'rejected' | 'failed' }>;
+
+/** The statuses that `Retry-After` is for. */
+const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
 
 /** Formats thousandths as a decimal number, as nginx does: `1.500`. */
 function decimal(thousandths: number): string {
@@ -198,7 +241,10 @@ export const limitReq = moduleFor<LimitReqConfig>()<ReadonlyMap<string, OpenZone
       index,
     })),
   provision: openZones,
-  compile: (config, zones, build) => ({ preaccess: compileLimits(config, zones, build) }),
+  compile: (config, zones, build) => ({
+    preaccess: compileLimits(config, zones, build),
+    ...(config.headers && { filter: tellBalances }),
+  }),
   explanation,
   rules: () => import('./rules.ts'),
 });

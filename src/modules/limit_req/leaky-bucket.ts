@@ -31,13 +31,20 @@ export type Admission =
   /** The zone is too small for the key, its lock could not be taken, or the store has not responded. */
   | { readonly verdict: 'failed'; readonly why: 'full' | 'busy' | 'lost'; readonly limit: RateLimit };
 
+/** The fill of a limit's bucket with a request. */
+export interface Fill {
+  readonly limit: RateLimit;
+  readonly excess: number;
+}
+
 export const PASSED: Admission = { verdict: 'passed' };
 
 /**
  * Counts a request in all limits if every limit allows it, and in none otherwise (nginx ngx_http_limit_req_handler). No
- * two limits have the same zone. The zones are locked together, so the result is exact over all threads.
+ * two limits have the same zone. The zones are locked together, so the result is exact over all threads. `fills` gets those
+ * of the limits that were looked at.
  */
-export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): Admission {
+export function admit(limits: readonly RateLimit[], nowMs: number = clockMs(), fills?: Fill[]): Admission {
   const inOrder = limits.length > 1 ? limits.toSorted(byZone) : limits;
   let locked = 0;
   try {
@@ -46,7 +53,7 @@ export function admit(limits: readonly RateLimit[], nowMs: number = clockMs()): 
       if (!limit.rates.acquire()) return { verdict: 'failed', why: 'busy', limit };
       locked++;
     }
-    return decide(limits, nowMs);
+    return decide(limits, nowMs, fills);
   } finally {
     while (locked > 0) inOrder[--locked]?.rates.release();
   }
@@ -75,11 +82,12 @@ function byZone(a: RateLimit, b: RateLimit): number {
   return a.rates.order < b.rates.order ? -1 : 1;
 }
 
-function decide(limits: readonly RateLimit[], nowMs: number): Admission {
+function decide(limits: readonly RateLimit[], nowMs: number, fills?: Fill[]): Admission {
   const excesses: number[] = [];
   for (const limit of limits) {
     if (!limit.rates.find()) return { verdict: 'failed', why: 'full', limit };
     const excess = excessOf(limit, nowMs);
+    fills?.push({ limit, excess });
     if (excess > limit.burst) return { verdict: 'rejected', excess, limit };
     excesses.push(excess);
   }

@@ -38,6 +38,14 @@ const limitAlone: ModuleRule<LimitReqConfig> = {
         hint: `add "cluster=${cluster}": the rate then applies to all gateways together`,
       };
     }
+    for (const { node } of config.uses('quota_zone')) {
+      if (node.args.some(({ value }) => SHARED.test(value))) continue;
+      yield {
+        at: node,
+        message: `each gateway counts quota "${node.args.flatMap(zoneOf).join('')}" separately`,
+        hint: `add "cluster=${cluster}": the quota is then that of all gateways together`,
+      };
+    }
     for (const { node } of config.uses('ratelimit_rate'))
       yield {
         at: node,

@@ -1,5 +1,13 @@
 import type { OpenCluster } from '../../cluster/index.ts';
-import { admit, type Admission, delayMsOf, follow, PASSED, type RateLimit } from './leaky-bucket.ts';
+import {
+  admit,
+  type Admission,
+  delayMsOf,
+  type Fill,
+  follow,
+  PASSED,
+  type RateLimit,
+} from './leaky-bucket.ts';
 
 /** A limit of this gateway, or one that the gateways of a cluster share. */
 export interface AnyLimit extends RateLimit {
@@ -28,16 +36,16 @@ type Delayed = Extract<Admission, { verdict: 'delayed' }>;
  * Counts a request in the shared buckets one after another, and then, if all of them allow it, in those of this gateway
  * as `admit` does. The counts of shared buckets remain if a later limit refuses the request.
  */
-export async function admitShared(limits: readonly AnyLimit[]): Promise<Admission> {
+export async function admitShared(limits: readonly AnyLimit[], fills?: Fill[]): Promise<Admission> {
   const local: RateLimit[] = [];
   let longest: Delayed | undefined;
   for (const limit of limits) {
-    const found = limit.shared ? await admitByStore(limit, limit.shared) : limit;
+    const found = limit.shared ? await admitByStore(limit, limit.shared, fills) : limit;
     if (!('verdict' in found)) local.push(found);
     else if (found.verdict === 'delayed') longest = longer(found, longest);
     else if (found.verdict !== 'passed') return found;
   }
-  const admission = local.length > 0 ? admit(local) : PASSED;
+  const admission = local.length > 0 ? admit(local, undefined, fills) : PASSED;
   if (admission.verdict === 'delayed') return longer(admission, longest);
   return admission.verdict === 'passed' ? (longest ?? admission) : admission;
 }
@@ -51,11 +59,13 @@ function longer(later: Delayed, earlier: Delayed | undefined): Delayed {
 async function admitByStore(
   limit: AnyLimit,
   { cluster, isExact }: SharedZone,
+  fills?: Fill[],
 ): Promise<Admission | RateLimit> {
   const { zone, key, milliRequestsPerSecond, burst } = limit;
   const result = await cluster.limits.admit({ zone, key, milliRequestsPerSecond, burst, isExact });
   if (result.verdict === 'lost') return fallback(limit, cluster);
   const { verdict, excess } = result;
+  fills?.push({ limit, excess });
   if (verdict === 'refused') return { verdict: 'rejected', excess, limit };
   if (FOLLOWING.has(cluster.plan.limits.fallback)) follow(limit, excess);
   const delayMs = delayMsOf(limit, excess);
