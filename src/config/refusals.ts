@@ -44,7 +44,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
   [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
   [/^oidc(_(?!provider$)|$)/, 'use oidc_provider and auth_oidc'],
-  [/^jwt(_|$)/, 'use auth_jwt'],
+  [/^jwt$/, 'use jwt_secret, jwt_key_file or auth_jwt'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
   [/_by_lua(_block|_file)?$|^lua_/, 'Lua is not available in gw'],

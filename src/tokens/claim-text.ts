@@ -22,12 +22,14 @@ function jsonOf(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** Returns what a path of member names leads to; `undefined` if there is no such member. */
+/** Returns what a path of names and indexes leads to; `undefined` if there is nothing. */
 export function memberAt(members: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
   let found: unknown = members;
   for (const name of path) {
-    if (!isObject(found) || !Object.hasOwn(found, name)) return undefined;
-    found = found[name];
+    const inside: unknown = found;
+    if (Array.isArray(inside)) found = /^\d{1,9}$/.test(name) ? (inside[Number(name)] as unknown) : undefined;
+    else if (isObject(inside) && Object.hasOwn(inside, name)) found = inside[name];
+    else return undefined;
   }
   return found;
 }

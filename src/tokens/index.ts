@@ -3,6 +3,7 @@ export { claimText, memberAt } from './claim-text.ts';
 export { claimsFault, type ClaimRules } from './claims.ts';
 export { type Decrypter, loadDecrypter, type Opened, type OpeningRefusal } from './decrypter.ts';
 export { readObject, type TokenObject } from './json.ts';
+export { readKeyMap, secretKeys } from './key-map.ts';
 export {
   ALGORITHMS,
   algorithmsOf,

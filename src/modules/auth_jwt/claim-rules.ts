@@ -7,11 +7,11 @@ import { compileResource, RESOURCE } from './resource.ts';
 
 /** Compiles what the claims of a token must say. Only the URL of a resource depends on the request. */
 export function compileRules(
-  { leewayMs, audiences, resource }: AuthJwtConfig,
+  { leewayMs, audiences, resource, checksTimes }: AuthJwtConfig,
   build: Build,
 ): (x: Exchange, issuer: LocationIssuer) => ClaimRules {
   const rulesFor = (demanded: readonly string[] | undefined): ClaimRules => ({
-    leewaySeconds: leewayMs / 1_000,
+    leewaySeconds: checksTimes === false ? Infinity : leewayMs / 1_000,
     checksIssue: false,
     audiences: demanded,
     needsAudience: demanded !== undefined,

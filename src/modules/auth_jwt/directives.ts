@@ -16,6 +16,8 @@ import { namedFile, type NamedFile } from '../../http/index.ts';
 import { issuerUrlFault } from '../../issuer/index.ts';
 import { ALGORITHMS } from '../../tokens/index.ts';
 import type { Binding } from './bound.ts';
+import { type NamedMember, type Requirement, requirement } from './demands.ts';
+import { nginzDirectives, type NginzFields } from './nginz-directives.ts';
 import { type ProtectedResource, protectedResource, type ResourceConfig } from './resource-directive.ts';
 import { issuerDirectives, type IssuerFields, type TokenIssuer } from './issuer-directives.ts';
 
@@ -33,21 +35,8 @@ type KeyFile = { readonly path: string } | NamedFile;
 /** `auth_jwt_key_request`: the URL of a JWK set, or the URI of a subrequest whose response is one. */
 type KeyRequest = { readonly url: string } | { readonly uri: ComplexValue };
 
-/** `auth_jwt_require value ... [error=status]`: none of the values may be empty or `0`. */
-interface Requirement {
-  readonly values: readonly ComplexValue[];
-  readonly status: 401 | 403;
-}
-
-/** A variable with the value that a path of names leads to. */
-export interface NamedMember {
-  readonly variable: string;
-  readonly of: 'claims' | 'header';
-  readonly path: readonly string[];
-}
-
 /** The configuration of one location. */
-export interface AuthJwtConfig extends IssuerFields {
+export interface AuthJwtConfig extends IssuerFields, NginzFields {
   readonly issuers?: readonly TokenIssuer[];
   /** The issuers whose tokens count. */
   readonly issuerNames?: readonly string[];
@@ -67,7 +56,7 @@ export interface AuthJwtConfig extends IssuerFields {
   readonly bound: Binding;
   /** The certificate of the client that a trusted proxy forwards. */
   readonly clientCertificate?: ComplexValue;
-  readonly strictKid: boolean;
+  readonly strictKid?: boolean;
   readonly maxBytes: number;
   readonly algorithms?: readonly string[];
 }
@@ -75,6 +64,20 @@ export interface AuthJwtConfig extends IssuerFields {
 /** True for `auth_jwt off`. */
 export function isOff({ realm }: Protection): boolean {
   return constantText(realm) === 'off';
+}
+
+const NO_REALM: ComplexValue = { parts: [] };
+
+/** True for a location that is protected by the directives of nginz's module. */
+export function isOfNginz({ secret, nginzKeys }: NginzFields): boolean {
+  return secret !== 'off' && (secret !== undefined || nginzKeys !== undefined);
+}
+
+/** What protects a location, in either family of names. */
+export function protectionOf(config: AuthJwtConfig): Protection | undefined {
+  const { protection, secret } = config;
+  if (protection || !isOfNginz(config)) return protection;
+  return { realm: NO_REALM, ...(secret && secret !== 'off' && secret.token && { token: secret.token }) };
 }
 
 const CONTEXTS = ['http', 'server', 'location', 'limit_except'] as const;
@@ -112,20 +115,6 @@ const keyRequest = readers.oneWord<KeyRequest>('uri | https URL', (word, scope) 
   return undefined;
 });
 
-const requirement: ArgReader<Requirement> = readers.words(
-  { syntax: '$value ... [error=401 | 403]', min: 1, max: Infinity },
-  (words, scope) => {
-    const last = words.at(-1) as Word;
-    const [, status] = /^error=(.*)$/.exec(last.value) ?? [];
-    if (status === undefined) return { values: words.map((word) => scope.complexValue(word)), status: 401 };
-    if ((status !== '401' && status !== '403') || words.length === 1) return invalidParameter(last, scope);
-    return {
-      values: words.slice(0, -1).map((word) => scope.complexValue(word)),
-      status: status === '401' ? 401 : 403,
-    };
-  },
-);
-
 const member = (of: NamedMember['of']): ArgReader<NamedMember> =>
   readers.words({ syntax: '$variable name ...', min: 2, max: Infinity }, ([variable, ...path], scope) => {
     const name = readers.readVariableName(variable as Word, scope);
@@ -134,6 +123,7 @@ const member = (of: NamedMember['of']): ArgReader<NamedMember> =>
 
 export const directives = directivesFor<AuthJwtConfig>()({
   ...issuerDirectives,
+  ...nginzDirectives,
   auth_jwt: {
     contexts: CONTEXTS,
     args: protection,
@@ -269,7 +259,7 @@ export const directives = directivesFor<AuthJwtConfig>()({
     contexts: CONTEXTS,
     args: readers.flag,
     into: 'strictKid',
-    default: false,
+    defaultText: 'off',
     summary:
       'Whether a token must name its key where there are several. Otherwise up to eight keys are tried.',
     source: 'gw',

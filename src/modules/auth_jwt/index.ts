@@ -18,16 +18,18 @@ import {
   TokenVerifier,
   type VerifiedToken,
 } from '../../tokens/index.ts';
-import { type AuthJwtConfig, directives, isOff, type NamedMember } from './directives.ts';
+import { openRevocationLists } from './comparisons.ts';
+import type { NamedMember } from './demands.ts';
+import { type AuthJwtConfig, directives, isOff, protectionOf } from './directives.ts';
 import { Introspector } from './introspector.ts';
 import { sourceOf } from './issuer-directives.ts';
 import { openKeyFiles, readKeys } from './key-files.ts';
 import { keptResponses } from './key-request.ts';
 import { type IssuerResources, issuersOf } from './location-issuers.ts';
 import { compileMetadata, metadataLocations, settleResource } from './resource.ts';
-import { compileAccess, compileTokens } from './token-check.ts';
+import { compileAccess, compileRefusal, compileTokens } from './token-check.ts';
 import { lastIssuer, lastToken, TokenJudge } from './token-judge.ts';
-import { validateIssuers, validateResource } from './validate.ts';
+import { validateIssuers, validateNginz, validateResource } from './validate.ts';
 
 /** Verified tokens that a worker keeps. */
 const MOST_TOKENS = 10_000;
@@ -35,11 +37,18 @@ const MOST_TOKENS = 10_000;
 const MOST_BYTES = 65_536;
 
 /** True also for `off token=$variable`, where a token is read and none is required. */
-function verifiesTokens({ protection }: AuthJwtConfig): boolean {
+function verifiesTokens(config: AuthJwtConfig): boolean {
+  return readsTokens(config) && config.checksSignature !== false;
+}
+
+/** True also where tokens are read whose signature nobody verifies. */
+function readsTokens(config: AuthJwtConfig): boolean {
+  const protection = protectionOf(config);
   return protection !== undefined && (!isOff(protection) || protection.token !== undefined);
 }
 
-function requiresToken({ protection }: AuthJwtConfig): boolean {
+function requiresToken(config: AuthJwtConfig): boolean {
+  const protection = protectionOf(config);
   return protection !== undefined && !isOff(protection);
 }
 
@@ -51,7 +60,7 @@ interface DocumentNeed {
 }
 
 function documentsOf(config: AuthJwtConfig): readonly DocumentNeed[] {
-  if (!verifiesTokens(config)) return [];
+  if (!readsTokens(config)) return [];
   return [
     ...(config.keyRequests ?? []).flatMap((request, index): DocumentNeed | [] =>
       'url' in request ? { source: { keysUrl: request.url }, field: 'keyRequests', index } : [],
@@ -63,17 +72,18 @@ function documentsOf(config: AuthJwtConfig): readonly DocumentNeed[] {
   ];
 }
 
-function openFiles(worker: WorkerScope): Pick<IssuerResources, 'files' | 'verifier'> {
+function openFiles(worker: WorkerScope): Pick<IssuerResources, 'files' | 'verifier' | 'revoked'> {
   const shared = worker.share(
     'auth_jwt',
     () => ({
       files: openKeyFiles((fault) => worker.log.write('error', fault)),
+      revoked: openRevocationLists((fault) => worker.log.write('error', fault)),
       verifier: new TokenVerifier({ mostTokens: MOST_TOKENS, mostBytes: MOST_BYTES }),
     }),
     () => undefined,
   );
   // A reload reads changed files at once.
-  shared.files.expire();
+  for (const files of [shared.files.jwks, shared.files.keyval, shared.revoked]) files.expire();
   return shared;
 }
 
@@ -102,7 +112,7 @@ function openIntrospectors(config: AuthJwtConfig, worker: WorkerScope): Readonly
 const INTROSPECTIONS = { name: 'gw_introspections_total', help: 'Questions to issuers about tokens.' };
 
 async function openDecrypter(config: AuthJwtConfig, worker: WorkerScope): Promise<Decrypter | undefined> {
-  if (config.type === 'signed' || !verifiesTokens(config)) return undefined;
+  if (config.type === 'signed' || !readsTokens(config)) return undefined;
   const decrypter = await loadDecrypter();
   return worker.share(
     'auth_jwt: encrypted tokens',
@@ -174,15 +184,14 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
     ),
     jwt_header_: family('header', 'A parameter in the header of the verified token.'),
   },
-  enabled: (config) =>
-    verifiesTokens(config) || config.members !== undefined || config.metadataOf !== undefined,
+  enabled: (config) => readsTokens(config) || config.members !== undefined || config.metadataOf !== undefined,
   answers: ({ metadataOf }) => (metadataOf ? 'auth_jwt_resource' : undefined),
   settle: settleResource,
   ownLocations: metadataLocations,
   verifiesTokens,
-  strangers: (config) => (requiresToken(config) ? 'denied' : undefined),
+  strangers: (config) => (requiresToken(config) && config.checksSignature !== false ? 'denied' : undefined),
   validate(config, report, { serverNames }) {
-    if (!verifiesTokens(config)) return;
+    if (!readsTokens(config)) return;
     validateResource(config, report, serverNames);
     for (const [index, file] of (config.keyFiles ?? []).entries()) {
       const keys = 'path' in file ? readKeys(file.path) : undefined;
@@ -191,6 +200,7 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
         report.on('keyFiles', 'names a file without a key that can verify a signature');
     }
     validateIssuers(config, report);
+    validateNginz(config, report);
   },
   zones: (config) =>
     documentsOf(config).map(({ source, field, index }) => ({ zone: issuerZone(source), field, index })),
@@ -224,11 +234,13 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
   compile(config, resources, build) {
     const { metadataOf } = config;
     if (metadataOf) return { content: compileMetadata({ ...config, metadataOf }, build) };
-    if (!verifiesTokens(config)) return {};
+    if (!readsTokens(config)) return {};
     const judge = new TokenJudge(config, resources, build);
     const { waits: identify } = judge;
-    const access = requiresToken(config) ? compileAccess(config, judge, build) : undefined;
-    return { ...(identify && { identify }), ...(access && { access }) };
+    if (!requiresToken(config)) return { ...(identify && { identify }) };
+    const access = compileAccess({ config, resources, judge, build });
+    const check = config.phase === 'preaccess' ? { preaccess: compileRefusal(access) } : { access };
+    return { ...(identify && { identify }), ...check };
   },
   // Without a running gateway, no keys are fetched and no issuer is asked.
   explanation: {

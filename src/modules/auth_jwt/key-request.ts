@@ -3,7 +3,7 @@ import type { ComplexValue } from '../../config/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, splitTarget, stateKey } from '../../http/index.ts';
 import type { KeysOrFault } from '../../issuer/index.ts';
-import { readKeySet } from '../../tokens/index.ts';
+import { type KeyFormat, READERS } from './key-files.ts';
 import type { KeyOrigin } from './key-origin.ts';
 
 /** Longest response. */
@@ -11,7 +11,7 @@ const MOST_BYTES = 1_048_576;
 /** URIs may contain variables. */
 const MOST_RESPONSES = 100;
 
-/** The responses to the requests for keys that a client's request has made, by URI. */
+/** The responses to the requests for keys that a client's request has made, by form and URI. */
 const RESPONSES = stateKey<ReadonlyMap<string, KeysOrFault>>('auth_jwt_key_request');
 
 /** Responses that locations of one config keep. */
@@ -22,32 +22,35 @@ export function keptResponses(cacheMs: number): KeptResponses | undefined {
   return cacheMs > 0 ? new LRUCache({ max: MOST_RESPONSES, ttl: cacheMs }) : undefined;
 }
 
-/** Compiles `auth_jwt_key_request uri`: a subrequest whose response is a JWK set. */
+/** Compiles `auth_jwt_key_request uri`: a subrequest whose response is a JWK set or an object with keys. */
 export function compileKeyRequest(
-  uri: ComplexValue,
+  { uri, format = 'jwks' }: { readonly uri: ComplexValue; readonly format?: KeyFormat },
   kept: KeptResponses | undefined,
   build: Build,
 ): KeyOrigin {
   const uriOf = build.value(uri);
+  const nameOf = (target: string): string => `${format} ${target}`;
   return {
     known(x) {
       const target = uriOf(x);
-      const keys = kept?.get(target) ?? x.main.state(RESPONSES)?.get(target);
+      const name = nameOf(target);
+      const keys = kept?.get(name) ?? x.main.state(RESPONSES)?.get(name);
       return keys ?? { fault: `no keys from "${target}"` };
     },
     ask(x, missing) {
       const target = uriOf(x);
-      if (missing === 'one' || x.main.state(RESPONSES)?.has(target)) return undefined;
-      return request(x, target).then((keys) => {
+      const name = nameOf(target);
+      if (target === '' || missing === 'one' || x.main.state(RESPONSES)?.has(name)) return undefined;
+      return request(x, target, format).then((keys) => {
         // Other requests for keys may have been responded to meanwhile.
-        x.main.setState(RESPONSES, new Map([...(x.main.state(RESPONSES) ?? []), [target, keys]]));
-        if (!('fault' in keys)) kept?.set(target, keys);
+        x.main.setState(RESPONSES, new Map([...(x.main.state(RESPONSES) ?? []), [name, keys]]));
+        if (!('fault' in keys)) kept?.set(name, keys);
       });
     },
   };
 }
 
-async function request(x: Exchange, target: string): Promise<KeysOrFault> {
+async function request(x: Exchange, target: string, format: KeyFormat): Promise<KeysOrFault> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   const { path, args } = splitTarget(target);
@@ -64,6 +67,6 @@ async function request(x: Exchange, target: string): Promise<KeysOrFault> {
   const fault = (why: string): KeysOrFault => ({ fault: `no keys from "${target}": ${why}` });
   if (status !== 200) return fault(`status ${status}`);
   if (bytes > MOST_BYTES) return fault('more than 1 MiB');
-  const keys = readKeySet(Buffer.concat(pieces).toString());
+  const keys = READERS[format](Buffer.concat(pieces).toString());
   return 'fault' in keys ? fault(keys.fault) : keys;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Exchange } from '../../http/index.ts';
 import { joinKeys, type KeySet } from '../../tokens/index.ts';
-import type { AuthJwtConfig } from './directives.ts';
+import { type AuthJwtConfig, isOfNginz } from './directives.ts';
 import type { KeyOrigin } from './key-origin.ts';
 
 /** The keys for a request, and why sources have none at present. */
@@ -60,7 +60,8 @@ export class KeyRing {
     const last = this.#last;
     if (last?.sets.length === sets.length && last.sets.every((set, index) => set === sets[index]))
       return last.keys;
-    const { algorithms, strictKid: needsKid } = this.#config;
+    const { algorithms, strictKid } = this.#config;
+    const needsKid = strictKid ?? isOfNginz(this.#config);
     const id = sets.map((set) => set.id).join(' ');
     const keys = this.#joined.get(id) ?? joinKeys(sets, { algorithms, needsKid });
     this.#joined.set(id, keys);

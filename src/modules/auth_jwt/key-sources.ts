@@ -2,6 +2,7 @@ import type { Build } from '../../contract/index.ts';
 import { compileNamedFile, type Exchange } from '../../http/index.ts';
 import { type IssuerDocuments, issuerZone } from '../../issuer/index.ts';
 import type { AuthJwtConfig } from './directives.ts';
+import { secretKeys } from '../../tokens/index.ts';
 import { sourceOf, type TokenIssuer } from './issuer-directives.ts';
 import type { KeyFiles } from './key-files.ts';
 import type { KeyOrigin } from './key-origin.ts';
@@ -18,19 +19,41 @@ export interface KeySources {
 
 /** Compiles the sources that a location names itself. */
 export function compileOrigins(
-  { keyFiles = [], keyRequests = [], keyCacheMs }: AuthJwtConfig,
-  { files, documents, responses }: KeySources,
+  config: AuthJwtConfig,
+  sources: KeySources,
   build: Build,
 ): readonly KeyOrigin[] {
+  const { keyFiles = [], keyRequests = [], keyCacheMs } = config;
+  const { files, documents, responses } = sources;
   return [
+    ...nginzOrigins(config, sources, build),
     ...keyFiles.map((file): KeyOrigin => {
       const pathOf = 'path' in file ? () => file.path : compileNamedFile(file, build, 'key file');
-      return fileOrigin(pathOf, files, keyCacheMs);
+      return fileOrigin(pathOf, files.jwks, keyCacheMs);
     }),
     ...keyRequests.map((request) =>
       'uri' in request
-        ? compileKeyRequest(request.uri, responses, build)
+        ? compileKeyRequest(request, responses, build)
         : documentOrigin(request.url, documents.get(issuerZone({ keysUrl: request.url }).name)),
+    ),
+  ];
+}
+
+/** nginz takes the secret only where there are no keys. */
+function nginzOrigins(
+  { secret, nginzKeys = [] }: AuthJwtConfig,
+  { files, responses }: KeySources,
+  build: Build,
+): readonly KeyOrigin[] {
+  if (secret === 'off') return [];
+  const text = nginzKeys.length === 0 ? secret?.secret : undefined;
+  const fixed = text === undefined ? undefined : secretKeys(text);
+  return [
+    ...(fixed ? [{ known: () => fixed }] : []),
+    ...nginzKeys.map(({ source, format }) =>
+      'path' in source
+        ? fileOrigin(() => source.path, files[format], 0)
+        : compileKeyRequest({ uri: source.uri, format }, responses, build),
     ),
   ];
 }
@@ -43,12 +66,12 @@ export function issuerOrigins(
   const { keyFile } = issuer;
   const source = sourceOf(issuer);
   return [
-    ...(keyFile === undefined ? [] : [fileOrigin(() => keyFile, files, 0)]),
+    ...(keyFile === undefined ? [] : [fileOrigin(() => keyFile, files.jwks, 0)]),
     ...(source ? [documentOrigin(issuer.name, documents.get(issuerZone(source).name))] : []),
   ];
 }
 
-function fileOrigin(pathOf: (x: Exchange) => string, files: KeyFiles, cacheMs: number): KeyOrigin {
+function fileOrigin(pathOf: (x: Exchange) => string, files: KeyFiles['jwks'], cacheMs: number): KeyOrigin {
   return {
     known(x, nowMs) {
       const content = files.content(pathOf(x), cacheMs, nowMs);

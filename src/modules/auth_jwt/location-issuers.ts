@@ -1,5 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import { type Decrypter, readObject, type TokenVerifier } from '../../tokens/index.ts';
+import type { RevocationLists } from './comparisons.ts';
 import type { AuthJwtConfig } from './directives.ts';
 import type { Introspector } from './introspector.ts';
 import type { TokenIssuer } from './issuer-directives.ts';
@@ -18,6 +19,7 @@ export interface LocationIssuer {
 /** What locations of a worker share of issuers. */
 export interface IssuerResources extends KeySources {
   readonly verifier: TokenVerifier;
+  readonly revoked: RevocationLists;
   /** By the name of the issuer. */
   readonly introspectors: ReadonlyMap<string, Introspector>;
   /** Absent where tokens are not encrypted. */

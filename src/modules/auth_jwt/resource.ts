@@ -1,6 +1,6 @@
 import type { Build, ConfigSite, OwnLocation, ServerName } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
-import type { AuthJwtConfig } from './directives.ts';
+import { type AuthJwtConfig, protectionOf } from './directives.ts';
 import { issuersOf } from './location-issuers.ts';
 import type { ProtectedResource } from './resource-directive.ts';
 
@@ -20,8 +20,8 @@ export function settleResource(config: AuthJwtConfig, { toolsPath }: ConfigSite)
 
 /** The location with the metadata of the resource. */
 export function metadataLocations(config: AuthJwtConfig): readonly OwnLocation<AuthJwtConfig>[] {
-  const { resource, protection, ...rest } = config;
-  if (!protection || !resource || resource === 'off') return [];
+  const { resource, protection: _, secret: _secret, nginzKeys: _keys, ...rest } = config;
+  if (!protectionOf(config) || !resource || resource === 'off') return [];
   return [{ path: WELL_KNOWN + suffixOf(resource), config: { ...rest, metadataOf: resource } }];
 }
 

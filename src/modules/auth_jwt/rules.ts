@@ -1,14 +1,14 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
 import type { BlockView } from '../../config/index.ts';
 import { type CheckedModule, matchOf, type ModuleRule, type Problem } from '../../contract/index.ts';
-import { type AuthJwtConfig, isOff } from './directives.ts';
+import { type AuthJwtConfig, isOff, isOfNginz, protectionOf } from './directives.ts';
 
 type Checked = CheckedModule<AuthJwtConfig>;
 
 /** The blocks whose requests need a token; those that only pass their settings on to the blocks inside do not count. */
 function* protectedBlocks(config: Checked): Iterable<BlockView> {
   for (const block of config.blocks('server', 'location')) {
-    const { protection } = config.configIn(block);
+    const protection = protectionOf(config.configIn(block));
     const serves = matchOf(block) !== undefined || block.inner.length === 0;
     if (protection && !isOff(protection) && serves) yield block;
   }
@@ -32,8 +32,9 @@ const jwtWithoutKeys: ModuleRule<AuthJwtConfig> = {
   *check(config): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
     for (const block of protectedBlocks(config)) {
-      const { keyFiles, keyRequests, issuerNames } = config.configIn(block);
-      if (keyFiles ?? keyRequests ?? issuerNames) continue;
+      const own = config.configIn(block);
+      const { keyFiles, keyRequests, issuerNames } = own;
+      if (isOfNginz(own) || (keyFiles ?? keyRequests ?? issuerNames)) continue;
       const [at] = config.nodesIn(block, 'protection');
       if (!at || told.has(at)) continue;
       told.add(at);
@@ -107,5 +108,43 @@ function nameOf(variable: string): string {
   return variable.replace(/^jwt_(?:claim|header)_/, '').toLowerCase();
 }
 
+const signatureOff: ModuleRule<AuthJwtConfig> = {
+  id: 'GW989',
+  slug: 'jwt-signature-off',
+  severity: 'error',
+  summary: '"jwt_validate_sig off" where clients can ask',
+  why: 'Signatures are not verified: anybody can make a token with any claims, and enters.',
+  fix: 'Remove "jwt_validate_sig off", or make the location "internal".',
+  bad: {
+    in: 'location',
+    text: 'jwt_key_file keys.json jwks;\njwt_validate_sig off;',
+    files: { 'keys.json': KEYS },
+  },
+  good: {
+    in: 'location',
+    text: 'internal;\njwt_key_file keys.json jwks;\njwt_validate_sig off;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const block of protectedBlocks(config)) {
+      if (config.configIn(block).checksSignature !== false || isInternal(block)) continue;
+      const [at] = config.nodesIn(block, 'checksSignature');
+      if (!at || told.has(at)) continue;
+      told.add(at);
+      yield { at, message: 'signatures are not verified here: anybody can make tokens' };
+    }
+  },
+};
+
+function isInternal(block: BlockView): boolean {
+  return block.own().some(({ name }) => name.value === 'internal');
+}
+
 /** The rules about tokens. */
-export const rules: readonly ModuleRule<AuthJwtConfig>[] = [jwtWithoutKeys, tokenInQuery, jwtClaimCase];
+export const rules: readonly ModuleRule<AuthJwtConfig>[] = [
+  jwtWithoutKeys,
+  tokenInQuery,
+  jwtClaimCase,
+  signatureOff,
+];

@@ -1,10 +1,19 @@
 import { type Build, compileAuthCounter } from '../../contract/index.ts';
-import { type AccessCheck, type Exchange, HttpFault, logContext } from '../../http/index.ts';
+import { type Denial, type Exchange, type Handler, HttpFault, logContext } from '../../http/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
-import type { AuthJwtConfig, Protection } from './directives.ts';
+import { compileComparisons } from './comparisons.ts';
+import { type AuthJwtConfig, type Protection, protectionOf } from './directives.ts';
 import type { IssuerResources } from './location-issuers.ts';
 import { type Fault, TokenJudge } from './token-judge.ts';
+
+/** What the checks of a location are made of. */
+interface CheckParts {
+  readonly config: AuthJwtConfig;
+  readonly resources: IssuerResources;
+  readonly judge: TokenJudge;
+  readonly build: Build;
+}
 
 /** Compiles how the tokens of requests are read in a location. */
 export function compileTokens(config: AuthJwtConfig, resources: IssuerResources, build: Build): TokenReader {
@@ -12,7 +21,7 @@ export function compileTokens(config: AuthJwtConfig, resources: IssuerResources,
   return {
     verified: (x) => judge.judgementOf(x).token,
     compileAccepted: () => {
-      const faultOf = compileFault(config, judge, build);
+      const faultOf = compileFault({ config, resources, judge, build });
       return (x) => {
         const { isAccepted = !faultOf(x), token, fault } = judge.judgementOf(x);
         // Without keys, nobody knows who asks: that is not a request without a token.
@@ -24,8 +33,9 @@ export function compileTokens(config: AuthJwtConfig, resources: IssuerResources,
 }
 
 /** Compiles the access check, which logs refused requests. */
-export function compileAccess(config: AuthJwtConfig, judge: TokenJudge, build: Build): AccessCheck {
-  const faultOf = compileFault(config, judge, build);
+export function compileAccess(parts: CheckParts): (x: Exchange) => Denial | 'allowed' | undefined {
+  const { config, build } = parts;
+  const faultOf = compileFault(parts);
   const isOff = compileIsOff(config, build);
   const count = compileAuthCounter(build, 'jwt');
   return (x) => {
@@ -38,13 +48,21 @@ export function compileAccess(config: AuthJwtConfig, judge: TokenJudge, build: B
   };
 }
 
+/** Compiles an access check as a handler that refuses by itself, whatever other checks say. */
+export function compileRefusal(check: (x: Exchange) => Denial | 'allowed' | undefined): Handler {
+  return (x) => {
+    const verdict = check(x);
+    if (verdict === undefined || verdict === 'allowed') return;
+    const { status, headers = [] } = verdict;
+    for (let at = 0; at < headers.length; at += 2)
+      x.response.setHeader(headers[at] as string, headers[at + 1] as string);
+    x.end(status);
+  };
+}
+
 /** Compiles why a request is refused; `undefined` if its token has all that the location demands. */
-function compileFault(
-  config: AuthJwtConfig,
-  judge: TokenJudge,
-  build: Build,
-): (x: Exchange) => Fault | undefined {
-  const demand = compileDemands(config, build);
+function compileFault({ config, resources, judge, build }: CheckParts): (x: Exchange) => Fault | undefined {
+  const demand = compileDemands(config, resources, build);
   return (x) => {
     const judgement = judge.judgementOf(x);
     const fault = judgement.token ? demand(x, judgement.token) : judgement.fault;
@@ -54,8 +72,8 @@ function compileFault(
 }
 
 /** A realm with variables may be `off`. */
-function compileIsOff({ protection }: AuthJwtConfig, build: Build): (x: Exchange) => boolean {
-  const { realm } = protection as Protection;
+function compileIsOff(config: AuthJwtConfig, build: Build): (x: Exchange) => boolean {
+  const { realm } = protectionOf(config) as Protection;
   if (realm.parts.every((part) => typeof part === 'string')) return () => false;
   const realmOf = build.value(realm);
   return (x) => realmOf(x) === 'off';
@@ -64,10 +82,12 @@ function compileIsOff({ protection }: AuthJwtConfig, build: Build): (x: Exchange
 /** Compiles what else a verified token must have: scopes, then values that are neither empty nor `0`. */
 function compileDemands(
   config: AuthJwtConfig,
+  { revoked }: IssuerResources,
   build: Build,
 ): (x: Exchange, token: VerifiedToken) => Fault | undefined {
   const { scopes = [], requirements = [] } = config;
   const challenge = compileChallenge(config, build);
+  const compare = compileComparisons(config, revoked, build);
   const compiled = requirements.map(({ values, status }) => ({
     values: values.map((value) => build.value(value)),
     status,
@@ -78,6 +98,11 @@ function compileDemands(
     if (missing !== undefined) {
       const denial = { status: 403, headers: challenge(x, 'insufficient_scope') };
       return { result: 'forbidden', message: `the token lacks the scope "${missing}"`, denial };
+    }
+    const different = compare?.(x, token);
+    if (different !== undefined) {
+      const denial = { status: 401, headers: challenge(x, 'invalid_token') };
+      return { result: 'refused', message: `the token is refused: ${different}`, denial };
     }
     const failed = compiled.find(({ values }) => !values.every((valueOf) => isTrue(valueOf(x))));
     if (!failed) return undefined;

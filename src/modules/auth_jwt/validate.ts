@@ -1,5 +1,6 @@
 import type { ConfigReport, ServerName } from '../../contract/index.ts';
-import type { AuthJwtConfig } from './directives.ts';
+import { type AuthJwtConfig, isOfNginz } from './directives.ts';
+import { readRevocationList } from './comparisons.ts';
 import { readKeys } from './key-files.ts';
 import { issuersOf } from './location-issuers.ts';
 import { hasUsableName, RESOURCE } from './resource.ts';
@@ -48,4 +49,23 @@ export function validateResource(
     );
   if (audiences?.includes(RESOURCE) === true && !isOn)
     report.on('audiences', `names "${RESOURCE}" without "auth_jwt_resource"`);
+}
+
+/** Reports both families of names in one place, and files of nginz's directives that cannot be used. */
+export function validateNginz(config: AuthJwtConfig, report: ConfigReport<AuthJwtConfig>): void {
+  const { protection, secret, nginzKeys = [], revocations = [] } = config;
+  if (protection && isOfNginz(config))
+    report.on(
+      secret ? 'secret' : 'nginzKeys',
+      'stands beside "auth_jwt"',
+      'use one family of names in one place',
+    );
+  for (const [index, { source, format }] of nginzKeys.entries()) {
+    const keys = 'path' in source ? readKeys(source.path, format) : undefined;
+    if (keys && 'fault' in keys) report.phrase('nginzKeys', keys.fault, { index });
+  }
+  for (const [index, { path }] of revocations.entries()) {
+    const list = readRevocationList(path);
+    if ('fault' in list) report.phrase('revocations', list.fault, { index });
+  }
 }
