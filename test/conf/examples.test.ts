@@ -9,6 +9,9 @@ import { redis } from '../harness/redis.ts';
 import { wholeFile } from '../harness/owner.ts';
 import { Certificates } from '../harness/certificates.ts';
 import { bearer, sign } from '../harness/tokens.ts';
+import { CLIENT_SECRET, type FakeProvider, startProvider } from '../modules/auth_oidc/provider.ts';
+import { Visitor } from '../modules/auth_oidc/visitor.ts';
+import { startPeer } from '../harness/peer.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
 import { SITE_EXAMPLES } from './site-examples.ts';
@@ -16,6 +19,7 @@ import { SITE_EXAMPLES } from './site-examples.ts';
 const file = wholeFile();
 
 let operatorsPort = 0;
+let loginProvider: FakeProvider | undefined;
 
 /** The key in `issuer-keys.json`. */
 const EXAMPLE_KEY = Buffer.from('bm90IGEgc2VjcmV0OiB0aGlzIGtleSBpcyBwYXJ0IG9mIGFuIGV4YW1wbGU', 'base64url');
@@ -58,6 +62,27 @@ const examples: Readonly<Record<string, Example>> = {
         { headers: { 'x-api-key': key } },
       );
       expect(headers.get('ratelimit')).toMatch(/^"daily";r=999;t=\d+$/);
+    },
+  },
+  'login.conf': {
+    env: async (t) => {
+      loginProvider = await startProvider(t);
+      const up = await startPeer(t, 'up', ({ headers }, response) =>
+        response.end(`${String(headers['x-user'])} ${headers.cookie ?? 'no cookie'}`),
+      );
+      return {
+        ISSUER: loginProvider.issuer,
+        CLIENT_SECRET,
+        UPSTREAM: `127.0.0.1:${up.port}`,
+      };
+    },
+    calls: async (gw) => {
+      const visitor = new Visitor();
+      expect(await visitor.follow(gw.url)).toMatchObject({ status: 200, body: 'ann no cookie' });
+      const left = await visitor.open(`${gw.url}/logout`);
+      expect(left.headers.get('location')).toContain(`${loginProvider?.issuer}/logout?client_id=gateway&`);
+      expect(await visitor.open(`${gw.url}/goodbye`)).toMatchObject({ status: 200, body: 'goodbye\n' });
+      await gw.expect('GET /', { status: 401 });
     },
   },
   'tokens.conf': {

@@ -10,6 +10,7 @@ const PAGES = readdirSync(join(ROOT, 'conf/guide')).map((name) => `conf/guide/${
 
 /** The environment variables that the pages refer to. */
 const ENVIRONMENT = {
+  CLIENT_SECRET: 'the secret of the gateway',
   CLUSTER_SECRET: 'c'.repeat(32),
   DATABASE_URL: 'postgres://authenticator@localhost/app',
   API_KEYS: join(ROOT, 'conf/examples/api-keys'),

@@ -103,7 +103,8 @@ const PROVIDER = { contexts: ['oidc_provider'], inherit: false } as const;
 const PLUS = 'nginx ngx_http_oidc_module';
 
 const url = readers.oneWord('URL', (word, { directive, report }) => {
-  const fault = issuerUrlFault(word.value);
+  const isPlain = /^[!-~]+$/.test(word.value);
+  const fault = isPlain ? issuerUrlFault(word.value) : 'expected a URL without blanks, in ASCII';
   if (fault === undefined) return word.value;
   report.emerg(`invalid URL "${word.value}" in "${directive}" directive`, word.span, fault);
   return undefined;

@@ -122,4 +122,5 @@ export const authOidc = moduleFor<AuthOidcConfig>()<OpenProviders>({
     };
   },
   explanation,
+  rules: () => import('./rules.ts'),
 });

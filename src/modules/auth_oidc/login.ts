@@ -14,6 +14,13 @@ interface BegunLogin extends PendingLogin {
   readonly endsMs: number;
 }
 
+/** A login that a client comes back from, and its cookie. */
+interface FoundLogin {
+  readonly cookie: Cookie;
+  readonly login: BegunLogin;
+  readonly site: Site;
+}
+
 const LOGIN_S = 600;
 const MOST_LOGINS = 5;
 const RANDOM_BYTES = 32;
@@ -69,7 +76,7 @@ export class Logins {
   }
 
   /** The cookie of the login that a client comes back from, if the client has it; others have another state. */
-  find(x: Exchange, state: string): { readonly cookie: Cookie; readonly login: BegunLogin } | undefined {
+  find(x: Exchange, state: string): Omit<FoundLogin, 'site'> | undefined {
     const seal = this.#open.seal();
     for (const cookie of this.#loginCookies(x)) {
       const login = readLogin(seal.open(cookie.value));
@@ -80,16 +87,14 @@ export class Logins {
   }
 
   /** Responds to a client that comes back from a login. */
-  async finish(x: Exchange, site: Site, found: NonNullable<ReturnType<Logins['find']>>): Promise<void> {
-    const { cookie, login } = found;
+  async finish(x: Exchange, args: URLSearchParams, { cookie, login, site }: FoundLogin): Promise<void> {
     const { sessions, provider } = this.#open;
     try {
       if (!sessions.isFirst('state', login.state, LOGIN_S * 1_000))
         return this.#refuse(x, { status: 400, message: 'its state was used before' });
       x.response.setHeader('Set-Cookie', noCookieText(cookie.name, site.isSecure));
       const { client } = this.#open;
-      const given = new URLSearchParams(x.args);
-      const checked = client.checkedArguments(await client.metadata(), given, login.state);
+      const checked = client.checkedArguments(await client.metadata(), args, login.state);
       if ('error' in checked)
         return this.#refuse(x, { status: 403, message: `the provider reports ${checked.error}` });
       const redirectUri = absoluteUrl(provider.redirectUri, site);

@@ -64,13 +64,13 @@ async function afterLogout(
 }
 
 /** `frontchannel_logout_uri`: by the cookie, or by `iss` and `sid` (OpenID Connect Front-Channel Logout 1.0, 2). */
-export async function logOutInFront(x: Exchange, open: OpenProvider, site: Site): Promise<void> {
+export function logOutInFront(x: Exchange, open: OpenProvider, site: Site): void {
   const args = new URLSearchParams(x.args);
   const [iss, sid] = [args.get('iss'), args.get('sid')];
   if (iss === null && sid === null) endOwn(x, open, site.isSecure);
   else if (iss !== open.provider.issuer || !sid) return endUncached(x, 400);
   else {
-    await open.sessions.endAll({ sid });
+    open.sessions.endBySid(sid);
     x.response.setHeader('Set-Cookie', noCookieText(open.provider.cookieName, site.isSecure));
   }
   x.response.replaceHeader('Cache-Control', 'no-store');

@@ -38,19 +38,16 @@ function compileProviderOf(
   providers: OpenProviders,
   build: Build,
 ): (x: Exchange) => OpenProvider | undefined {
-  const fixed = fixedName(config);
-  if (fixed !== undefined) {
-    const provider = providers.get(fixed);
-    return () => provider;
-  }
-  const nameOf = build.value(config.protection ?? { parts: [] });
-  return (x) => {
-    const name = nameOf(x);
+  const find = (name: string): OpenProvider | undefined => {
     if (name === 'off') return undefined;
     const provider = providers.get(name);
     if (!provider) throw new HttpFault(500, `"auth_oidc" names an unknown provider: "${name}"`);
     return provider;
   };
+  const fixed = fixedName(config);
+  if (fixed !== undefined) return () => find(fixed);
+  const nameOf = build.value(config.protection ?? { parts: [] });
+  return (x) => find(nameOf(x));
 }
 
 /** The session of a request's cookie. */

@@ -58,8 +58,7 @@ export class Refresher {
     }
     try {
       const tokens = await this.#client.renew(session);
-      // A logout may have ended it meanwhile.
-      if (this.#sessions.find(id)) this.#sessions.write(id, tokens);
+      this.#sessions.replace(id, tokens);
       this.#sessions.forget('refresh', id);
       return this.#sessions.find(id);
     } catch (error) {

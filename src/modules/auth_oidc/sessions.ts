@@ -38,6 +38,12 @@ const ID = /^[\w-]{43}$/;
 const ID_BYTES = 32;
 /** Largest session. */
 const MOST_BYTES = 65_536;
+/** Sessions that are known under one id of the provider. */
+const MOST_OF_SID = 8;
+/** A store of this size takes 20 ms to look through. */
+const LARGE_BYTES = 33_554_432;
+/** How often the index of a session that is used counts as used. */
+const INDEX_MS = 60_000;
 /** Sessions that a worker keeps opened. */
 const MOST_OPENED = 1_000;
 
@@ -45,6 +51,8 @@ interface Opened {
   /** The entry that it was opened from. */
   readonly entry: string;
   readonly session: Session;
+  /** When the index was used last. */
+  usedMs: number;
 }
 
 interface StoreOptions {
@@ -75,17 +83,39 @@ export class Sessions {
   /** Stores a new session and returns its id. Throws a `StoreFault`. */
   add(tokens: SessionTokens): string {
     const id = randomBytes(ID_BYTES).toString('base64url');
-    this.write(id, tokens);
+    const key = this.#key(id);
+    this.#ask(() => {
+      this.#dictionary.set(key, this.#entryOf(id, tokens), this.#timeoutMs);
+      this.#addToIndex(tokens, key);
+    });
     return id;
   }
 
-  /** Stores the tokens of a session, whose time begins again. Throws a `StoreFault`. */
-  write(id: string, tokens: SessionTokens): void {
+  /** Gives a session new tokens, unless it has ended; its time begins again. Throws a `StoreFault`. */
+  replace(id: string, tokens: SessionTokens): void {
+    const key = this.#key(id);
+    this.#ask(() => {
+      if (this.#dictionary.replace(key, this.#entryOf(id, tokens), this.#timeoutMs))
+        this.#addToIndex(tokens, key);
+    });
+  }
+
+  #entryOf(id: string, tokens: SessionTokens): string {
     const { sid, sub } = readVerified(tokens.idToken)?.claims.members ?? {};
     const marks = [this.#mark('sid', sid), this.#mark('sub', sub)];
     const entry = [...marks, sealOf(id).seal(JSON.stringify(tokens))].join(' ');
     if (entry.length > MOST_BYTES) throw new StoreFault(`a session has more than ${MOST_BYTES} bytes`);
-    this.#ask(() => this.#dictionary.set(this.#key(id), entry, this.#timeoutMs));
+    return entry;
+  }
+
+  /** Makes a session known under the id that it has at the provider: anybody may ask for that (`endBySid`). */
+  #addToIndex({ idToken }: SessionTokens, key: string): void {
+    const sid = readVerified(idToken)?.claims.members['sid'];
+    if (typeof sid !== 'string') return;
+    const name = this.#nameOf('sid', sid);
+    const before = String(this.#dictionary.get(name) ?? '').split('\n');
+    const keys = [key, ...before.filter((one) => one !== '' && one !== key)].slice(0, MOST_OF_SID);
+    this.#dictionary.set(name, keys.join('\n'), this.#timeoutMs);
   }
 
   /** Returns a session by the id in its cookie. Throws a `StoreFault`. */
@@ -95,35 +125,50 @@ export class Sessions {
     const entry = this.#ask(() => this.#dictionary.get(key));
     if (typeof entry !== 'string') return undefined;
     const known = this.#opened.get(key);
-    if (known?.entry === entry) return known.session;
+    if (known?.entry === entry) return this.#used(known);
     const session = openEntry(id, entry);
-    if (session) this.#opened.set(key, { entry, session });
+    if (session) this.#opened.set(key, { entry, session, usedMs: Date.now() });
+    return session;
+  }
+
+  /** Keeps the index of a session as long as the session: a full store forgets what is not used. */
+  #used(opened: Opened): Session {
+    const { session, usedMs } = opened;
+    const nowMs = Date.now();
+    if (nowMs - usedMs < INDEX_MS) return session;
+    opened.usedMs = nowMs;
+    const { sid } = session.idToken.claims.members;
+    if (typeof sid === 'string') this.#ask(() => this.#dictionary.get(this.#nameOf('sid', sid)));
     return session;
   }
 
   end(id: string): void {
-    const key = this.#key(id);
-    this.#opened.delete(key);
-    this.#ask(() => this.#dictionary.delete(key));
+    this.#ask(() => this.#dictionary.delete(this.#key(id)));
   }
 
-  /** Ends all sessions of a subject, and returns how many there were. */
-  async endAll({ sid, sub }: LogoutSubject): Promise<number> {
+  /** Ends the sessions with an id of the provider, without looking at all others. */
+  endBySid(sid: string): void {
+    const name = this.#nameOf('sid', sid);
+    this.#ask(() => {
+      for (const key of String(this.#dictionary.get(name) ?? '').split('\n'))
+        if (this.#isSession(key)) this.#dictionary.delete(key);
+      this.#dictionary.delete(name);
+    });
+  }
+
+  /** Ends all sessions of a subject. It looks at all sessions, so only the provider itself may ask for it. */
+  async endAll({ sid, sub }: LogoutSubject): Promise<void> {
     const index = sid === undefined ? 1 : 0;
     const mark = sid === undefined ? this.#mark('sub', sub) : this.#mark('sid', sid);
-    let ended = 0;
     for (let cursor: number | undefined = 0; cursor !== undefined;) {
       const part = this.#part(cursor);
       for (const { key, value } of part.entries) {
         if (!this.#isSession(key) || String(value).split(' ', 2)[index] !== mark) continue;
-        this.#opened.delete(key);
         this.#ask(() => this.#dictionary.delete(key));
-        ended += 1;
       }
       cursor = part.next;
       await nextTurn();
     }
-    return ended;
   }
 
   /**
@@ -147,8 +192,10 @@ export class Sessions {
     return this.#ask(() => this.#dictionary.get(this.#nameOf(kind, name))) === false;
   }
 
-  /** How many sessions there are. */
+  /** How many sessions there are; in a large store, all entries count. */
   get count(): number {
+    const { capacityBytes, entries } = this.#ask(() => this.#dictionary.facts());
+    if (capacityBytes > LARGE_BYTES) return entries;
     let count = 0;
     for (let cursor: number | undefined = 0; cursor !== undefined;) {
       const part = this.#part(cursor);

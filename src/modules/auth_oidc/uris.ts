@@ -70,7 +70,7 @@ async function serve(x: Exchange, { kind, providers }: ServedUri, build: Build):
     x.response.setHeader('Allow', kind === 'back' ? 'POST' : 'GET, HEAD');
     return endUncached(x, 405);
   }
-  if (kind === 'callback') return callBack(x, providers, build);
+  if (kind === 'callback') return callBack(x, withoutArguments(x), { providers, build });
   if (kind === 'back')
     return logOutBehind(
       x,
@@ -91,12 +91,25 @@ function isFor(x: Exchange, { provider, sessions }: OpenProvider, kind: Kind): b
   return takenValues(x, provider.cookieName).some((value) => sessions.find(value) !== undefined);
 }
 
-function callBack(x: Exchange, providers: readonly ServedProvider[], build: Build): Promise<void> | void {
-  const states = new URLSearchParams(x.args).getAll('state');
+/** Takes the arguments out of a request, so that no log has the code, and returns them. */
+function withoutArguments(x: Exchange): URLSearchParams {
+  const args = new URLSearchParams(x.args);
+  const [requestUri = ''] = x.request.requestUri.split('?', 1);
+  x.request = { ...x.request, line: undefined, requestUri, args: '' };
+  x.args = '';
+  return args;
+}
+
+function callBack(
+  x: Exchange,
+  args: URLSearchParams,
+  { providers, build }: { readonly providers: readonly ServedProvider[]; readonly build: Build },
+): Promise<void> | void {
+  const states = args.getAll('state');
   const [state = ''] = states;
   for (const { logins, siteOf } of states.length === 1 ? providers : []) {
     const found = logins.find(x, state);
-    if (found) return logins.finish(x, siteOf(x), found);
+    if (found) return logins.finish(x, args, { ...found, site: siteOf(x) });
   }
   build.log.write(
     'info',

@@ -26,7 +26,7 @@ const authPlainHttp: Rule = {
       if (!server || !speaksPlain(server) || !config.isPublic(server) || isBehindProxy(block)) continue;
       // A test of the scheme may redirect clients without TLS.
       if (looksAtScheme(block)) continue;
-      for (const node of credentialsAskedIn(block)) {
+      for (const node of credentialsAskedIn(block, config)) {
         if (told.has(node)) continue;
         told.add(node);
         yield {
@@ -39,12 +39,26 @@ const authPlainHttp: Rule = {
   },
 };
 
-function credentialsAskedIn(block: BlockView): readonly DirectiveNode[] {
+function credentialsAskedIn(block: BlockView, config: CheckedConfig): readonly DirectiveNode[] {
   // On the server level they may be meant for locations that redirect.
   if (block.context === 'server' && block.inner.length > 0) return [];
   return block
-    .effective('auth_basic', 'auth_jwt', 'auth_api_key', 'dbrest_jwt_secret')
-    .filter(({ args }) => args[0]?.value !== 'off');
+    .effective('auth_basic', 'auth_jwt', 'auth_api_key', 'auth_oidc', 'dbrest_jwt_secret')
+    .filter(({ name, args }) => {
+      const [first] = args.map(({ value }) => value);
+      return first !== 'off' && !(name.value === 'auth_oidc' && comesBackOverTls(config, first));
+    });
+}
+
+/** True for an OpenID Provider that sends clients back to a server in front, which speaks TLS. */
+function comesBackOverTls(config: CheckedConfig, provider: string | undefined): boolean {
+  return config
+    .blocks('oidc_provider')
+    .some(
+      (block) =>
+        block.args === provider &&
+        block.own('redirect_uri').some(({ args }) => args[0]?.value.startsWith('https:')),
+    );
 }
 
 /** True behind a trusted proxy, which may have received the request over TLS. */

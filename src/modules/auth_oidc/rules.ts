@@ -1,0 +1,77 @@
+import { serverOf } from '../../config/index.ts';
+import type { CheckedModule, ModuleRule, Problem } from '../../contract/index.ts';
+import type { AuthOidcConfig } from './directives.ts';
+
+type Checked = CheckedModule<AuthOidcConfig>;
+
+const provider = (name: string, more = ''): string =>
+  `oidc_provider ${name} { issuer https://${name}.example; client_id gateway;${more} }`;
+
+const TWO = `server {
+    listen 127.0.0.1:8080;
+    location /a { auth_oidc one; }
+    location /b { auth_oidc two; }
+}`;
+
+const oneSessionCookie: ModuleRule<AuthOidcConfig> = {
+  id: 'GW981',
+  slug: 'one-session-cookie',
+  severity: 'warning',
+  summary: 'two providers of a server have session cookies of one name',
+  why: 'A browser keeps one of them: a login at one provider ends the session of the other, and both logins take turns.',
+  fix: 'Give one of the providers a "cookie_name" of its own.',
+  bad: { in: 'http', text: `${provider('one')}\n${provider('two')}\n${TWO}` },
+  good: { in: 'http', text: `${provider('one')}\n${provider('two', ' cookie_name two;')}\n${TWO}` },
+  *check(config: Checked): Iterable<Problem> {
+    const seen = new Map<unknown, Map<string, string>>();
+    for (const { node, block } of config.uses('auth_oidc')) {
+      const server = serverOf(block);
+      const name = node.args[0]?.value;
+      const used = config.configIn(block).providers?.find((one) => one.name === name);
+      if (!used || !server) continue;
+      const ofServer = seen.get(server.node) ?? new Map<string, string>();
+      seen.set(server.node, ofServer);
+      const other = ofServer.get(used.cookieName);
+      if (other === undefined) ofServer.set(used.cookieName, used.name);
+      else if (other !== used.name)
+        yield {
+          at: node,
+          message: `"${used.name}" and "${other}" have the same session cookie`,
+          hint: `add "cookie_name" to one of them; both are "${used.cookieName}" now`,
+        };
+    }
+  },
+};
+
+const CAPITAL = /\$\{?oidc_claim_(\w*[A-Z]\w*)/;
+
+const oidcClaimCase: ModuleRule<AuthOidcConfig> = {
+  id: 'GW982',
+  slug: 'oidc-claim-case',
+  severity: 'warning',
+  summary: 'a claim with capital letters in the name of a variable',
+  why: 'Names of variables have no case: "$oidc_claim_tenantId" is the claim "tenantid", and without such a claim it is empty.',
+  fix: 'Write "auth_jwt off token=$oidc_id_token" beside "auth_oidc", and "auth_jwt_claim_set $tenant tenantId" in "http".',
+  bad: { in: 'location', text: 'return 200 $oidc_claim_tenantId;' },
+  good: {
+    in: 'http',
+    text: `auth_jwt_claim_set $tenant tenantId;
+server { location / { auth_jwt off token=$oidc_id_token; return 200 $tenant; } }`,
+  },
+  *check(config: Checked): Iterable<Problem> {
+    for (const block of config.blocks()) {
+      for (const node of block.own()) {
+        const word = node.args.find(({ value }) => CAPITAL.test(value));
+        const [, name = ''] = CAPITAL.exec(word?.value ?? '') ?? [];
+        if (word)
+          yield {
+            at: word.span,
+            message: `"$oidc_claim_${name}" is the claim "${name.toLowerCase()}": variables have no case`,
+          };
+      }
+    }
+  },
+};
+
+/** The rules about logins. */
+export const rules: readonly ModuleRule<AuthOidcConfig>[] = [oneSessionCookie, oidcClaimCase];
