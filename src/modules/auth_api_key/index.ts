@@ -43,5 +43,6 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<ApiKeyFiles>({
     identify: compileIdentify(config, files, build),
     access: compileAccess(config, files, build),
   }),
+  rules: () => import('./rules.ts'),
   explanation: { runs: true },
 });

@@ -7,6 +7,7 @@ import { CIPHER_RULES } from './ciphers.ts';
 import { CLUSTER_RULES } from './clusters.ts';
 import { FILE_RULES } from './files.ts';
 import { HEADER_RULES } from './headers.ts';
+import { IDENTITY_RULES } from './identity.ts';
 import { LIMIT_RULES } from './limits.ts';
 import { LOAD_FAULTS } from './load-faults.ts';
 import { LOCATION_RULES } from './locations.ts';
@@ -34,6 +35,7 @@ export const OWN_RULES: readonly Rule[] = [
   ...FILE_RULES,
   ...ACCESS_RULES,
   ...HEADER_RULES,
+  ...IDENTITY_RULES,
   ...ORIGIN_RULES,
   ...SECRET_RULES,
   ...ENGINE_RULES,
