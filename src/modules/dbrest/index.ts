@@ -3,10 +3,13 @@ import { constantText } from '../../config/index.ts';
 import {
   type LocationFacts,
   moduleFor,
+  openIssuerDocuments,
   type TrialApi,
   TrialRefusal,
   type WorkerScope,
+  type ZoneNeed,
 } from '../../contract/index.ts';
+import { issuerZone } from '../../issuer/index.ts';
 import { OpenStreams } from '../../event-streams.ts';
 import {
   connect,
@@ -62,7 +65,7 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
   variables,
   content: 'pass',
   enabled: ({ pass }) => pass !== undefined,
-  zones: zonesOf,
+  zones: (config) => [...zonesOf(config), ...keyZones(config)],
   toolsPath: (config, match) =>
     match?.kind === 'prefix' ? mcpPath({ kind: 'prefix', path: match.path }, config) : undefined,
   uses(config) {
@@ -207,8 +210,24 @@ type Authenticate = (config: TokensConfig) => Authenticator;
 function authenticating(pass: DbrestPass, worker: WorkerScope): Authenticate {
   const loginRole = loginRoleOf(pass);
   const metrics = tokenMetrics(worker.metrics);
-  return ({ jwtKeys, anonRole, jwtRolePath: rolePath, jwtAudience: audience, jwtInvalid: invalid }) =>
-    openAuthenticator(jwtKeys, { anonRole, rolePath, audience, invalid, loginRole, metrics });
+  return ({ jwtKeys, anonRole, jwtRolePath: rolePath, jwtAudience: audience, jwtInvalid: invalid }) => {
+    const documents =
+      jwtKeys?.kind === 'url' ? openIssuerDocuments({ keysUrl: jwtKeys.url }, worker) : undefined;
+    return openAuthenticator(jwtKeys, {
+      anonRole,
+      rolePath,
+      audience,
+      invalid,
+      loginRole,
+      metrics,
+      documents,
+    });
+  };
+}
+
+/** The shared memory of keys at a URL. */
+function keyZones({ jwtKeys }: TokensConfig): readonly ZoneNeed<DbrestConfig>[] {
+  return jwtKeys?.kind === 'url' ? [{ zone: issuerZone({ keysUrl: jwtKeys.url }), field: 'jwtKeys' }] : [];
 }
 
 interface VersionedParts {

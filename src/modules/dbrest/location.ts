@@ -52,6 +52,8 @@ export function compileDbrest(config: DbrestConfig, resources: DbrestResources, 
   build.needAllHeaders();
   const content = async (x: Exchange): Promise<void> => {
     try {
+      const waiting = callers.ready?.(x);
+      if (waiting) await waiting;
       // After an internal redirect, the phases before this one were those of another location.
       if (noting && !notesOf(x)) await noting(x);
       if (x.method !== 'OPTIONS' || !cors.preflight(x)) await serve(x);
@@ -114,6 +116,8 @@ function compileNoting(
     const notes = takeNotes(x);
     try {
       notes.relation = relationOf(headOf(x));
+      const waiting = callers.ready?.(x);
+      if (waiting) await waiting;
       notes.role = callers.of(x).role;
     } catch (error) {
       // The fault is reported where the request is served.

@@ -1,6 +1,7 @@
 import type { Exchange } from '../../../http/index.ts';
 import type { Build } from '../../../contract/index.ts';
-import { bearerToken, type KeySource, type VerifiedToken } from '../../../tokens/index.ts';
+import type { IssuerDocuments, KeysOrFault } from '../../../issuer/index.ts';
+import { bearerToken, type VerifiedToken } from '../../../tokens/index.ts';
 import {
   anonymousDisabled,
   DbrestFault,
@@ -12,9 +13,11 @@ import {
 import type { CacheMetrics } from '../metrics.ts';
 import { compileClaim, type RolePath } from './role-path.ts';
 import { LocationTokens, openSecret } from './location-tokens.ts';
+import type { TokenKeys } from './token-keys.ts';
 
 export { readRolePath, compileClaim, type RolePath } from './role-path.ts';
 export { LocationTokens, openSecret } from './location-tokens.ts';
+export type { TokenKeys } from './token-keys.ts';
 
 const LONGEST_ROLE_BYTES = 63;
 
@@ -56,6 +59,8 @@ export interface Identity {
 interface AuthRules {
   /** Absent when no secret is configured; tokens are then passed on unverified. */
   readonly tokens: LocationTokens | undefined;
+  /** The keys at a URL, if that is where they are. */
+  readonly documents?: IssuerDocuments | undefined;
   readonly anonRole: string | undefined;
   readonly rolePath: RolePath;
   readonly invalid: 'anon' | 'reject';
@@ -75,6 +80,21 @@ export class Authenticator {
     const role = rules.anonRole ?? (rules.tokens ? undefined : rules.loginRole);
     this.#anonymous =
       role === undefined ? undefined : { role, jwt: '', claims: JSON.stringify({ role }), rejected: false };
+  }
+
+  get fetchesKeys(): boolean {
+    return this.#rules.documents !== undefined;
+  }
+
+  /** Waits for the keys that the token of a request needs; `undefined`: they are known, or cannot be fetched now. */
+  keysFor(authorization: readonly string[]): Promise<void> | undefined {
+    const { documents, tokens } = this.#rules;
+    const token = documents && bearerToken(authorization[0]);
+    if (!documents || !tokens || token === undefined) return undefined;
+    const waiting = 'fault' in documents.keys() ? documents.ask('all') : undefined;
+    const seekKey = (): Promise<void> | undefined =>
+      tokens.lacksKey(token) ? documents.ask('one') : undefined;
+    return waiting ? waiting.then(seekKey) : seekKey();
   }
 
   /** Throws a `DbrestFault`. */
@@ -136,10 +156,13 @@ export class Authenticator {
   }
 }
 
-/** Tells who makes the requests to a location. Both throw a `DbrestFault`. */
+/** Tells who makes the requests to a location. */
 export interface Callers {
+  /** Waits for keys. Absent where they are known from the start. */
+  readonly ready?: ((x: Exchange) => Promise<void> | undefined) | undefined;
+  /** Throws a `DbrestFault`. */
   of(x: Exchange): Identity;
-  /** The identity of requests without a token. */
+  /** The identity of requests without a token. Throws a `DbrestFault`. */
   stranger(): Identity;
 }
 
@@ -152,6 +175,7 @@ export function compileCallers(authenticator: Authenticator, { token }: Pick<Bui
         stranger: () => authenticator.identifyVerified(undefined),
       }
     : {
+        ready: authenticator.fetchesKeys ? (x) => authenticator.keysFor(authorizationOf(x)) : undefined,
         of: (x) => authenticator.identify(authorizationOf(x)),
         stranger: () => authenticator.identify([]),
       };
@@ -162,15 +186,23 @@ function authorizationOf({ request: { headers } }: Exchange): readonly string[] 
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1] === 'authorization');
 }
 
+interface AuthenticatorParts extends Omit<AuthRules, 'tokens'> {
+  readonly audience: string | undefined;
+  readonly metrics: CacheMetrics;
+}
+
 /** Opens the keys of a location. */
 export function openAuthenticator(
-  source: KeySource | undefined,
-  {
-    metrics,
-    audience,
-    ...rules
-  }: Omit<AuthRules, 'tokens'> & { readonly audience: string | undefined; readonly metrics: CacheMetrics },
+  source: TokenKeys | undefined,
+  { metrics, audience, ...rules }: AuthenticatorParts,
 ): Authenticator {
-  const tokens = source && new LocationTokens(openSecret(source), { audience, metrics });
+  const tokens = source && new LocationTokens(compileKeys(source, rules.documents), { audience, metrics });
   return new Authenticator({ ...rules, tokens });
+}
+
+function compileKeys(source: TokenKeys, documents: IssuerDocuments | undefined): () => KeysOrFault {
+  if (source.kind === 'url')
+    return () => documents?.keys() ?? { fault: `the keys at "${source.url}" are not fetched` };
+  const keys = openSecret(source);
+  return () => keys;
 }

@@ -9,7 +9,8 @@ import {
   TokenVerifier,
   type VerifiedToken,
 } from '../../../tokens/index.ts';
-import { badClaims, type DbrestFault, undecodableToken } from '../fault/index.ts';
+import type { KeysOrFault } from '../../../issuer/index.ts';
+import { badClaims, type DbrestFault, noKeys, undecodableToken } from '../fault/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
 
 /** Tolerated clock skew. */
@@ -29,14 +30,14 @@ export function openSecret(source: KeySource): KeySet {
 /** The tokens that a location accepts. An absent, null or empty audience is accepted, as in PostgREST. */
 export class LocationTokens {
   readonly #verifier: TokenVerifier;
-  readonly #keys: KeySet;
+  readonly #keysOf: () => KeysOrFault;
   readonly #rules: ClaimRules;
 
   constructor(
-    keys: KeySet,
+    keysOf: () => KeysOrFault,
     { audience, metrics }: { readonly audience: string | undefined; readonly metrics?: CacheMetrics },
   ) {
-    this.#keys = keys;
+    this.#keysOf = keysOf;
     this.#verifier = new TokenVerifier({
       mostTokens: MOST_TOKENS,
       mostBytes: MOST_BYTES,
@@ -50,13 +51,22 @@ export class LocationTokens {
     };
   }
 
-  /** Returns the token if it is accepted. Throws PGRST301 or PGRST303. */
+  /** Tells whether a token names a key that is not known. */
+  lacksKey(text: string): boolean {
+    const keys = this.#keysOf();
+    const token = 'fault' in keys ? keys : this.#verifier.verify(text, keys);
+    return 'refused' in token && token.refused === 'key' && token.subject !== undefined;
+  }
+
+  /** Returns the token if it is accepted. Throws PGRST300, PGRST301 or PGRST303. */
   accept(text: string, nowMs: number): VerifiedToken {
-    const token = this.#verifier.verify(text, this.#keys);
+    const keys = this.#keysOf();
+    if ('fault' in keys) throw noKeys(keys.fault);
+    const token = this.#verifier.verify(text, keys);
     if (isRefusal(token)) throw faultOf(token);
     const refusal = claimsFault(token.claims, this.#rules, nowMs);
     if (!refusal) return token;
-    this.#verifier.forget(text, this.#keys);
+    this.#verifier.forget(text, keys);
     throw faultOf(refusal);
   }
 }

@@ -1,12 +1,13 @@
 import { directivesFor, readers } from '../../../config/index.ts';
 import { namesFile } from './connection.ts';
-import { type KeySource, readKeySource } from '../../../tokens/index.ts';
-import { readRolePath, type RolePath } from '../auth/index.ts';
+import { issuerUrlFault } from '../../../issuer/index.ts';
+import { readKeySource } from '../../../tokens/index.ts';
+import { readRolePath, type RolePath, type TokenKeys } from '../auth/index.ts';
 
 /** The configuration of roles and tokens. */
 export interface TokensConfig {
   readonly anonRole?: string;
-  readonly jwtKeys?: KeySource;
+  readonly jwtKeys?: TokenKeys;
   readonly jwtRolePath: RolePath;
   readonly jwtAudience?: string;
   /** Treatment of an invalid token: the anonymous role, or 401. */
@@ -22,10 +23,16 @@ const role = readers.oneWord<string>('role', (word, { directive, report }) => {
   return undefined;
 });
 
-/** Reads a secret, a JWK or a JWK set. */
-const keySource = readers.oneWord<KeySource>('secret | JWK | JWK set', (word, scope) => {
+/** Reads a secret, a JWK, a JWK set or the URL of one. */
+const keySource = readers.oneWord<TokenKeys>('secret | JWK | JWK set | URL', (word, scope) => {
   if (namesFile(word, scope)) return undefined;
   const { directive, report } = scope;
+  if (/^https?:\/\//i.test(word.value)) {
+    const fault = issuerUrlFault(word.value);
+    if (fault === undefined) return { kind: 'url', url: new URL(word.value).href };
+    report.emerg(`invalid URL in "${directive}" directive`, word.span, fault);
+    return undefined;
+  }
   const source = readKeySource(word.value);
   if (!('fault' in source)) return source;
   report.emerg(`invalid value in "${directive}" directive, ${source.fault}`, word.span);
@@ -56,7 +63,8 @@ export const tokensDirectives = directivesFor<TokensConfig>()({
     args: keySource,
     into: 'jwtKeys',
     secret: 'whole',
-    summary: 'Verifies bearer tokens: the secret of HS256, a JSON Web Key or a set of them.',
+    summary:
+      'Verifies bearer tokens: the secret of HS256, a JSON Web Key, a set of them, or the URL of a set, which is fetched once for all workers.',
     source: 'gw',
   },
   dbrest_jwt_role_claim: {

@@ -246,6 +246,17 @@ export function noSecret(): DbrestFault {
   return new DbrestFault({ code: 'PGRST300', status: 500, message: 'Server lacks JWT secret' });
 }
 
+/** PGRST300, 500: the keys at a URL are not known; `reason` is for the log. */
+export function noKeys(reason: string): DbrestFault {
+  return new DbrestFault({
+    code: 'PGRST300',
+    status: 500,
+    message: 'Server lacks the keys of the token issuer',
+    headers: ['Retry-After', '5'],
+    logged: reason,
+  });
+}
+
 /** PGRST301, 401: the token cannot be decoded or verified. */
 export function undecodableToken(message: string, details: string | null = null): DbrestFault {
   return tokenFault('PGRST301', message, details);

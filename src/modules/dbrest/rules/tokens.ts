@@ -12,7 +12,7 @@ function tokenKeys(
 ): readonly { readonly node: DirectiveNode; readonly keys: KeySource }[] {
   return config.uses('dbrest_jwt_secret').flatMap(({ node, block }) => {
     const keys = config.configIn(block).jwtKeys;
-    return keys ? [{ node, keys }] : [];
+    return keys && keys.kind !== 'url' ? [{ node, keys }] : [];
   });
 }
 

@@ -142,8 +142,10 @@ function isServed(root: DbrestConfig['root'], { schemas }: DbrestConfig): boolea
 /** Keys that a token cannot be verified with are refused as a whole, as in a file. */
 function faultOfKeys({ field, value }: Exclude<ReadValue, { fault: string }>): string | undefined {
   if (field !== 'jwtKeys') return undefined;
+  const keys = value as NonNullable<DbrestConfig['jwtKeys']>;
+  if (keys.kind === 'url') return 'keys are fetched from a URL that the file names only';
   try {
-    openSecret(value as NonNullable<DbrestConfig['jwtKeys']>);
+    openSecret(keys);
     return undefined;
   } catch {
     return 'a key cannot be loaded';

@@ -109,7 +109,7 @@ export function checkToken(
   const decoded = decodeToken(token);
   const known = decoded && { decoded };
   try {
-    new LocationTokens(keys, { audience }).accept(token, nowMs);
+    new LocationTokens(() => keys, { audience }).accept(token, nowMs);
     return { ...known };
   } catch (error) {
     if (!(error instanceof DbrestFault)) throw error;
