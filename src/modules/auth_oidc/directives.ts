@@ -95,7 +95,7 @@ function entry(name: string, fields: ProviderFields, { report, span }: ReadScope
   ] as const)
     if (value === undefined)
       report.emerg(`no "${directive}" is defined for the "oidc_provider" block "${name}"`, span);
-  if (issuer === undefined || clientId === undefined) return undefined;
+  if (!issuer || !clientId) return undefined;
   return { ...DEFAULTS, ...fields, issuer, clientId, name };
 }
 
@@ -108,6 +108,12 @@ const url = readers.oneWord('URL', (word, { directive, report }) => {
   if (fault === undefined) return word.value;
   report.emerg(`invalid URL "${word.value}" in "${directive}" directive`, word.span, fault);
   return undefined;
+});
+
+/** Also gives a text for what is reported: its block is not reported as one that lacks it. */
+const reported = (reader: ArgReader<string>): ArgReader<string> => ({
+  ...reader,
+  read: (words, scope) => reader.read(words, scope) ?? '',
 });
 
 /** Characters of a path that neither end it nor are encoded. */
@@ -217,14 +223,14 @@ export const directives = directivesFor<AuthOidcConfig>()({
   },
   issuer: {
     ...PROVIDER,
-    args: url,
+    args: reported(url),
     into: 'issuer',
     summary: 'The URL of the provider, exactly as its metadata and its tokens have it.',
     source: `${PLUS}#issuer`,
   },
   client_id: {
     ...PROVIDER,
-    args: notEmpty,
+    args: reported(notEmpty),
     into: 'clientId',
     summary: 'The id under which the provider knows the gateway.',
     source: `${PLUS}#client_id`,

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Owner } from '../../harness/owner.ts';
-import { startPeer } from '../../harness/peer.ts';
+import { startPeer, type TestPeer } from '../../harness/peer.ts';
 
 export const CLIENT_ID = 'gateway';
 export const CLIENT_SECRET = 'the secret of the gateway at its provider';
@@ -17,6 +17,11 @@ interface Grant {
   readonly nonce: string | null;
   readonly challenge: string | null;
   readonly redirectUri: string | null;
+}
+
+/** What serves a provider. */
+interface Served extends Pick<TestPeer, 'requests' | 'die' | 'revive'> {
+  readonly origin: string;
 }
 
 type Claims = Record<string, unknown>;
@@ -40,6 +45,8 @@ export class FakeProvider {
   /** Responds to refreshes instead of the provider. */
   refuseRefresh: ((response: ServerResponse) => void) | undefined = undefined;
   takesBasic = true;
+  /** Token requests get no response. */
+  delays = false;
   /** Signs the tokens; the key that the provider publishes is another one if this is replaced. */
   signer: KeyObject;
   /** The arguments of the last login. */
@@ -52,8 +59,8 @@ export class FakeProvider {
   readonly #refreshTokens = new Set<string>();
   #count = 0;
 
-  constructor({ port, requests, die, revive }: Awaited<ReturnType<typeof startPeer>>) {
-    this.issuer = `http://127.0.0.1:${port}/realm`;
+  constructor({ origin, requests, die, revive }: Served) {
+    this.issuer = `${origin}/realm`;
     this.asked = requests;
     this.die = die;
     this.revive = revive;
@@ -75,6 +82,7 @@ export class FakeProvider {
       case '/realm/authorize':
         return this.#authorize(url.searchParams, response);
       case '/realm/token':
+        if (this.delays) return undefined;
         return this.#token(request.headers.authorization ?? '', await bodyOf(request), response);
       case '/realm/userinfo':
         return json(this.userinfo);
@@ -203,6 +211,6 @@ export function foreignKey(): KeyObject {
 
 export async function startProvider(t: Owner): Promise<FakeProvider> {
   const peer = await startPeer(t, 'provider', (request, response) => void provider.serve(request, response));
-  const provider = new FakeProvider(peer);
+  const provider = new FakeProvider({ ...peer, origin: `http://127.0.0.1:${peer.port}` });
   return provider;
 }

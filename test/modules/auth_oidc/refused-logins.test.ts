@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inSeconds } from '../../harness/tokens.ts';
 import { type FakeProvider, foreignKey } from './provider.ts';
-import { siteLoader } from './site.ts';
+import { SITE, siteLoader } from './site.ts';
 import { Visitor } from './visitor.ts';
 
 const load = siteLoader();
@@ -214,3 +216,30 @@ for (const { it, document } of metadata) {
     await gw.waitForLog(/the metadata of the provider has no usable "(token|authorization)_endpoint"/);
   });
 }
+
+test('a provider that does not respond in 5 s is away', async (t) => {
+  const { gw, provider, visitor } = await load(t);
+  provider.delays = true;
+  const url = await cameBack(visitor, gw.url);
+  expect(await visitor.open(url.href)).toMatchObject({ status: 503 });
+  await gw.waitForLog(/nobody can log in at "idp": 127.0.0.1:\d+: no response within 5 s/);
+});
+
+test('no log has the code, the state or the cookies of a login', async (t) => {
+  const site = `log_format all "$request $request_uri $args $query_string $arg_code $http_cookie";
+    access_log all.log all; ${SITE}`;
+  const { gw, provider, visitor } = await load(t, { site });
+  provider.signer = foreignKey();
+  const page = await visitor.follow(gw.url);
+  expect(page.status).toBe(403);
+  await gw.waitForLog(/a login at "idp" is refused/);
+  const { searchParams } = new URL(page.urls.at(-1) ?? '');
+  const access = (): string => readFileSync(join(gw.dir, 'all.log'), 'utf8');
+  await expect.poll(access).toContain('GET /oidc_callback HTTP/1.1 /oidc_callback');
+  for (const name of ['code', 'state']) {
+    const secret = searchParams.get(name) ?? '';
+    expect(secret).not.toBe('');
+    expect(access() + gw.errorLog()).not.toContain(secret);
+  }
+  expect(access()).not.toContain('_login_');
+});
