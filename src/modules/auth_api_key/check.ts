@@ -9,10 +9,11 @@ import {
   logContext,
   quotable,
   stateKey,
+  type Verdict,
 } from '../../http/index.ts';
-import type { WatchedFiles } from '../../system/index.ts';
 import type { AuthApiKeyConfig, Protection } from './directives.ts';
-import type { KeyEntries, KeyEntry } from './key-lines.ts';
+import type { KeyEntry } from './key-lines.ts';
+import type { KeySources, Lookup } from './key-sources.ts';
 
 /** The length of keys, which consist of visible ASCII characters. */
 const KEY = /^[!-~]{16,256}$/;
@@ -33,6 +34,8 @@ interface Judgement {
   readonly fault?: Fault;
 }
 
+type Finding = Pick<Judgement, 'entry' | 'fault'>;
+
 interface Fault {
   readonly result: AuthResult;
   readonly message: string;
@@ -50,68 +53,63 @@ export function keyAttribute(name: string): Getter {
   return ({ main }) => main.state(JUDGEMENT)?.entry?.attributes.get(name);
 }
 
-/** The files of keys of one worker. */
-export type ApiKeyFiles = WatchedFiles<KeyEntries>;
-
 /** Compiles the step that reads the key of a request, before anything could use it or pass it on. */
-export function compileIdentify(config: AuthApiKeyConfig, files: ApiKeyFiles, build: Build): Handler {
+export function compileIdentify(config: AuthApiKeyConfig, sources: KeySources, build: Build): Handler {
   const protection = config.protection as Protection;
   build.needHeader(protection.header);
-  const judge = compileJudge(config, files);
+  const judge = compileJudge(config, sources);
   return (x) => {
-    if (x.main !== x || x.state(JUDGEMENT)?.by === config) return;
+    if (x.main !== x || x.state(JUDGEMENT)?.by === config) return undefined;
     const presented = presentedBy(x, protection);
     x.setState(PRESENTED, presented);
     if (!config.passes) takeOut(x, protection);
-    x.setState(JUDGEMENT, { by: config, ...judge(presented.keys) });
+    const keep = (finding: Finding): void => x.setState(JUDGEMENT, { by: config, ...finding });
+    const finding = judge(presented.keys);
+    return finding instanceof Promise ? finding.then(keep) : keep(finding);
   };
 }
 
 /** Compiles the access check, which logs refused requests. */
-export function compileAccess(config: AuthApiKeyConfig, files: ApiKeyFiles, build: Build): AccessCheck {
+export function compileAccess(config: AuthApiKeyConfig, sources: KeySources, build: Build): AccessCheck {
   const count = compileAuthCounter(build, 'api_key');
-  const identify = compileIdentify(config, files, build);
-  return (x) => {
-    void identify(x);
+  const identify = compileIdentify(config, sources, build);
+  const decide = (x: Exchange): Verdict => {
     const { fault } = x.state(JUDGEMENT) as Judgement;
     count(fault?.result ?? 'accepted');
     if (!fault) return 'allowed';
     build.log.write(fault.result === 'failed' ? 'error' : 'info', fault.message, logContext(x));
     return fault.denial;
   };
+  return (x) => {
+    const waits = identify(x);
+    return waits ? waits.then(() => decide(x)) : decide(x);
+  };
 }
 
 function compileJudge(
-  { protection, files: paths = [] }: AuthApiKeyConfig,
-  files: ApiKeyFiles,
-): (keys: readonly string[]) => Pick<Judgement, 'entry' | 'fault'> {
+  { protection }: AuthApiKeyConfig,
+  sources: KeySources,
+): (keys: readonly string[]) => Finding | Promise<Finding> {
   const { realm } = protection as Protection;
   const challenge = ['WWW-Authenticate', `ApiKey realm="${quotable(realm)}"`];
   const denial: Denial = { status: 401, headers: challenge };
-  const refused = (message: string, result: Fault['result'] = 'refused') => ({
+  const refused = (message: string, result: Fault['result'] = 'refused'): Finding => ({
     fault: { result, message, denial },
   });
+  const judged = ({ entry, faults }: Lookup): Finding => {
+    if (entry)
+      return entry.expiresMs > Date.now() ? { entry } : refused(`the API key "${entry.id}" has expired`);
+    if (faults.length === 0) return refused('the API key is not known');
+    return { fault: { result: 'failed', message: faults.join('; '), denial: AWAY } };
+  };
   return (keys) => {
     const [key, second] = keys;
     if (key === undefined) return refused('no API key was provided', 'none');
     if (second !== undefined)
       return { fault: { result: 'refused', message: 'client sent two API keys', denial: { status: 400 } } };
     if (!KEY.test(key)) return refused('the API key is malformed');
-    const digest = createHash('sha256').update(key).digest('hex');
-    const nowMs = Date.now();
-    const faults: string[] = [];
-    for (const path of paths) {
-      const content = files.content(path, 0, nowMs);
-      if ('fault' in content) {
-        faults.push(content.fault);
-        continue;
-      }
-      const entry = content.value.get(digest);
-      if (!entry) continue;
-      return entry.expiresMs > nowMs ? { entry } : refused(`the API key "${entry.id}" has expired`);
-    }
-    if (faults.length === 0) return refused('the API key is not known');
-    return { fault: { result: 'failed', message: faults.join('; '), denial: AWAY } };
+    const found = sources.find(createHash('sha256').update(key).digest('hex'), Date.now());
+    return found instanceof Promise ? found.then(judged) : judged(found);
   };
 }
 

@@ -1,15 +1,12 @@
 import { moduleFor } from '../../contract/index.ts';
-import { readParsed, WatchedFiles } from '../../system/index.ts';
-import { type ApiKeyFiles, compileAccess, compileIdentify, keyAttribute, keyId } from './check.ts';
+import { compileAccess, compileIdentify, keyAttribute, keyId } from './check.ts';
 import { type AuthApiKeyConfig, directives, isRequired } from './directives.ts';
-import { parseKeyLines } from './key-lines.ts';
+import { fileFault, KeySources } from './key-sources.ts';
 
 export { isKeyId } from './key-lines.ts';
 
-const FORM = { parse: parseKeyLines, what: 'API keys', mostBytes: 4_194_304 };
-
 /** Access by API keys, of which only hashes are stored. */
-export const authApiKey = moduleFor<AuthApiKeyConfig>()<ApiKeyFiles>({
+export const authApiKey = moduleFor<AuthApiKeyConfig>()<KeySources>({
   name: 'auth_api_key',
   summary: 'Access by API keys.',
   directives,
@@ -21,28 +18,24 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<ApiKeyFiles>({
   },
   enabled: isRequired,
   strangers: () => 'denied',
-  validate({ files = [] }, report) {
-    if (files.length === 0)
+  validate({ files = [], dictionary, redis }, report) {
+    if (files.length === 0 && dictionary === undefined && !redis)
       report.on('protection', 'accepts no key', 'name the keys: auth_api_key_file keys;');
     for (const [index, path] of files.entries()) {
-      const content = readParsed(path, FORM);
-      if ('fault' in content) report.phrase('files', content.fault, { index });
+      const fault = fileFault(path);
+      if (fault !== undefined) report.phrase('files', fault, { index });
     }
   },
-  provision(_config, worker) {
-    const files = worker.share(
-      'auth_api_key',
-      () => new WatchedFiles({ ...FORM, tell: (fault) => worker.log.write('error', fault) }),
-      () => undefined,
-    );
-    // A reload reads changed files at once.
-    files.expire();
-    return files;
-  },
-  compile: (config, files, build) => ({
-    identify: compileIdentify(config, files, build),
-    access: compileAccess(config, files, build),
+  uses: ({ dictionary }) =>
+    dictionary === undefined ? [] : [{ kind: 'dictionary', name: dictionary, field: 'dictionary' }],
+  provision: (config, worker) => new KeySources(config, worker, { asksStore: true }),
+  compile: (config, sources, build) => ({
+    identify: compileIdentify(config, sources, build),
+    access: compileAccess(config, sources, build),
   }),
   rules: () => import('./rules.ts'),
-  explanation: { runs: true },
+  explanation: {
+    runs: true,
+    provision: (config, scope) => new KeySources(config, scope, { asksStore: false }),
+  },
 });

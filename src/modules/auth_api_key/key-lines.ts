@@ -13,6 +13,7 @@ export type KeyEntries = ReadonlyMap<string, KeyEntry>;
 const ID = String.raw`[\w.@+-]{1,128}`;
 const TIME = String.raw`\d{1,15}|\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?`;
 const LINE = new RegExp(`^(${ID}):([0-9a-fA-F]{64})(?::(${TIME})?(?::(.*))?)?$`);
+const ENTRY = new RegExp(`^(${ID})(?::(${TIME})?(?::(.*))?)?$`);
 const ATTRIBUTE = /^([a-z]\w*)=(.*)$/;
 
 /** True for a text that can be the id of a key. */
@@ -33,14 +34,43 @@ export function parseKeyLines(text: string): { readonly value: KeyEntries } | { 
     const line = written.trim();
     if (line === '' || line.startsWith('#')) continue;
     const [, id, digest = '', expires, attributes = ''] = LINE.exec(line) ?? [];
-    const expiresMs = expires === undefined ? Infinity : timeOf(expires);
-    const named = attributesOf(attributes);
-    if (id === undefined || Number.isNaN(expiresMs) || !named)
-      return { fault: `line ${index + 1} is malformed` };
+    const entry = entryOf(id, expires, attributesOf(attributes));
+    if (!entry) return { fault: `line ${index + 1} is malformed` };
     if (entries.has(digest.toLowerCase())) return { fault: `line ${index + 1} has a key a second time` };
-    entries.set(digest.toLowerCase(), { id, expiresMs, attributes: named });
+    entries.set(digest.toLowerCase(), entry);
   }
   return { value: entries };
+}
+
+/** Parses `id[:expires[:name=value,…]]`, a line without the hash; `undefined` if it is malformed. */
+export function parseKeyEntry(text: string): KeyEntry | undefined {
+  const [, id, expires, attributes = ''] = ENTRY.exec(text) ?? [];
+  return entryOf(id, expires, attributesOf(attributes));
+}
+
+/** Reads the fields of a hash: `id`, `expires` and attributes; `undefined` if they are malformed. */
+export function keyEntryOf(fields: ReadonlyMap<string, string>): KeyEntry | undefined {
+  const attributes = new Map<string, string>();
+  for (const [name, value] of fields) {
+    if (name === 'id' || name === 'expires') continue;
+    if (!ATTRIBUTE.test(`${name}=${value}`)) return undefined;
+    attributes.set(name.toLowerCase(), value);
+  }
+  const expires = fields.get('expires') || undefined;
+  if (expires !== undefined && !new RegExp(`^(?:${TIME})$`).test(expires)) return undefined;
+  const id = fields.get('id') ?? '';
+  return isKeyId(id) ? entryOf(id, expires, attributes) : undefined;
+}
+
+function entryOf(
+  id: string | undefined,
+  expires: string | undefined,
+  attributes: KeyEntry['attributes'] | undefined,
+): KeyEntry | undefined {
+  const expiresMs = expires === undefined ? Infinity : timeOf(expires);
+  return id === undefined || Number.isNaN(expiresMs) || !attributes
+    ? undefined
+    : { id, expiresMs, attributes };
 }
 
 function timeOf(text: string): number {
