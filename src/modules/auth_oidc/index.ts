@@ -18,6 +18,7 @@ import {
   type Provider,
   storeOf,
 } from './directives.ts';
+import type { KnownProvider } from './provider-client.ts';
 import { openProvider, type OpenProviders, OWN_STORE_BYTES } from './open-provider.ts';
 import { compileAccess, compileIdentify, lastSession } from './recognition.ts';
 import { compileUris } from './uris.ts';
@@ -35,14 +36,22 @@ function sourceOf({ issuer, configUrl, trusted, crl }: Provider): IssuerSource {
   return { metadata, trust };
 }
 
-async function openProviders(config: AuthOidcConfig, worker: WorkerScope): Promise<OpenProviders> {
+/** What is known of a provider where nobody asks it. */
+const NOTHING = { fault: 'the provider is not asked' };
+const UNASKED: KnownProvider = { metadata: () => NOTHING, keys: () => NOTHING, ask: () => undefined };
+
+async function openProviders(
+  config: AuthOidcConfig,
+  worker: WorkerScope,
+  isExplained = false,
+): Promise<OpenProviders> {
   const used = usedProviders(config);
   if (used.length === 0) return new Map();
   const oauth = await import('oauth4webapi');
   return new Map(
     used.map((provider) => {
-      const known = openIssuerDocuments(sourceOf(provider), worker);
-      return [provider.name, openProvider(provider, { worker, known, oauth })];
+      const known = isExplained ? UNASKED : openIssuerDocuments(sourceOf(provider), worker);
+      return [provider.name, openProvider(provider, { worker, known, oauth, isExplained })];
     }),
   );
 }
@@ -67,7 +76,8 @@ const claims: VariableFamily = {
 
 /** Sessions exist in a running gateway only. */
 const explanation: ModuleExplanation<AuthOidcConfig, OpenProviders> = {
-  provision: () => new Map(),
+  runs: true,
+  provision: (config, scope) => openProviders(config, scope, true),
   explain: (config) =>
     isRequired(config)
       ? {
@@ -110,7 +120,7 @@ export const authOidc = moduleFor<AuthOidcConfig>()<OpenProviders>({
         ? []
         : [{ kind: 'dictionary', name: sessionStore, field: 'protection' } as const],
     ),
-  provision: openProviders,
+  provision: (config, worker) => openProviders(config, worker),
   compile(config, providers, build) {
     const served = (config.served ?? []).flatMap((name) => providers.get(name) ?? []);
     return {

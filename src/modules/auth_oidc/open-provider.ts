@@ -16,6 +16,8 @@ export interface OpenProvider {
   /** Seals the cookies of logins. */
   readonly seal: () => Seal;
   readonly close: () => void;
+  /** True: there are no sessions, and a login is only told of. */
+  readonly isExplained: boolean;
 }
 
 /** The providers of one worker, by name. */
@@ -27,6 +29,8 @@ export const OWN_STORE_BYTES = 8_388_608;
 const SESSIONS = { name: 'gw_oidc_sessions', help: 'Sessions of clients that have logged in.' };
 
 interface Opening {
+  /** True: requests are explained, and nobody is asked for anything. */
+  readonly isExplained: boolean;
   readonly worker: WorkerScope;
   readonly known: KnownProvider;
   readonly oauth: typeof import('oauth4webapi');
@@ -44,7 +48,11 @@ export function openProvider(provider: Provider, opening: Opening): OpenProvider
   );
 }
 
-function open(provider: Provider, dictionary: Dictionary, { worker, known, oauth }: Opening): OpenProvider {
+function open(
+  provider: Provider,
+  dictionary: Dictionary,
+  { worker, known, oauth, isExplained }: Opening,
+): OpenProvider {
   const { name, clientSecret } = provider;
   const sessions = new Sessions({ dictionary, provider });
   const client = new ProviderClient(provider, { known, oauth });
@@ -63,6 +71,7 @@ function open(provider: Provider, dictionary: Dictionary, { worker, known, oauth
   const fixed = clientSecret === undefined ? undefined : new Seal(clientSecret, purpose);
   return {
     close,
+    isExplained,
     provider,
     client,
     sessions,

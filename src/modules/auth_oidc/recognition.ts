@@ -106,6 +106,7 @@ export function compileAccess(config: AuthOidcConfig, providers: OpenProviders, 
     count(session === 'away' ? 'failed' : session ? 'accepted' : 'none');
     if (session === 'away') return AWAY;
     if (session) return 'allowed';
+    if (open.isExplained) return isNavigation(x) ? { status: 302 } : unauthorized(open);
     const way = ways.get(open);
     return way && isNavigation(x) ? way.logins.begin(x, way.siteOf(x)) : unauthorized(open);
   };
