@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Denial, type Exchange, logContext } from '../../http/index.ts';
 import { isObject, parseJson } from '../../json.ts';
-import type { ErrorLog } from '../../log/index.ts';
+import type { ErrorLog, Level } from '../../log/index.ts';
 import { type Cookie, cookieText, loginPrefix, noCookieText, takenCookies, takenValues } from './cookies.ts';
 import type { OpenProvider } from './open-provider.ts';
 import { type Metadata, type PendingLogin, ProviderFault } from './provider-client.ts';
@@ -20,6 +20,22 @@ interface FoundLogin {
   readonly login: BegunLogin;
   readonly site: Site;
 }
+
+/** Why a login has failed. */
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly level?: Level;
+}
+
+/** The errors of a provider that a client causes (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
+const BY_CLIENTS: ReadonlySet<string> = new Set([
+  'access_denied',
+  'account_selection_required',
+  'consent_required',
+  'interaction_required',
+  'login_required',
+]);
 
 const LOGIN_S = 600;
 const MOST_LOGINS = 5;
@@ -96,7 +112,11 @@ export class Logins {
       const { client } = this.#open;
       const checked = client.checkedArguments(await client.metadata(), args, login.state);
       if ('error' in checked)
-        return this.#refuse(x, { status: 403, message: `the provider reports ${checked.error}` });
+        return this.#refuse(x, {
+          status: 403,
+          message: `the provider reports "${checked.error}"`,
+          level: BY_CLIENTS.has(checked.error) ? 'info' : 'error',
+        });
       const redirectUri = absoluteUrl(provider.redirectUri, site);
       const tokens = await client.finishLogin(checked.args, redirectUri, login);
       if (x.done) return;
@@ -118,8 +138,8 @@ export class Logins {
     endUncached(x, 503);
   }
 
-  #refuse(x: Exchange, { status, message }: { readonly status: number; readonly message: string }): void {
-    this.#log.write('info', `a login at "${this.#open.provider.name}" is refused: ${message}`, logContext(x));
+  #refuse(x: Exchange, { status, message, level = 'info' }: Refusal): void {
+    this.#log.write(level, `a login at "${this.#open.provider.name}" is refused: ${message}`, logContext(x));
     endUncached(x, status);
   }
 

@@ -246,7 +246,10 @@ export class ProviderClient {
     if (error instanceof oauth.ResponseBodyError) {
       const { status } = error;
       const isAway = status >= 500 || status === 429 || AWAY.has(error.error);
-      return new ProviderFault(isAway ? 'away' : 'refused', `the provider refuses: ${codeText(error.error)}`);
+      return new ProviderFault(
+        isAway ? 'away' : 'refused',
+        `the provider reports "${codeText(error.error)}"`,
+      );
     }
     if (error instanceof oauth.WWWAuthenticateChallengeError)
       return new ProviderFault('refused', `the provider refuses with status ${error.status}`);
@@ -266,8 +269,14 @@ const ENDPOINTS = [
   'end_session_endpoint',
 ] as const;
 
-/** Codes of errors that may be over soon (RFC 6749, 4.1.2.1). */
-const AWAY: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
+/** Codes of errors that no client can do anything about: of the provider, and of the configuration (RFC 6749, 5.2). */
+const AWAY: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+]);
 
 /** oauth4webapi's codes for tokens that are wrong. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -279,7 +288,7 @@ const FINAL: ReadonlySet<string> = new Set([
 
 /** An error code as it may be logged. */
 function codeText(code: string): string {
-  return /^[\w.-]{1,64}$/.test(code) ? `"${code}"` : 'an error with an unusual code';
+  return /^[\w.-]{1,64}$/.test(code) ? code : 'an unusual code';
 }
 
 function tokensOf(

@@ -92,6 +92,7 @@ export function compileIdentify(config: AuthOidcConfig, providers: OpenProviders
 /** Compiles the access check: without a session, pages are redirected to the login. */
 export function compileAccess(config: AuthOidcConfig, providers: OpenProviders, build: Build): AccessCheck {
   for (const name of ['accept', 'sec-fetch-mode']) build.needHeader(name);
+  build.needPeer();
   const providerOf = compileProviderOf(config, providers, build);
   const identify = compileIdentify(config, providers, build);
   const count = compileAuthCounter(build, 'oidc');

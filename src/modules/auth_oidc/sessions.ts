@@ -44,8 +44,8 @@ const MOST_OF_SID = 8;
 const LARGE_BYTES = 33_554_432;
 /** How often the index of a session that is used counts as used. */
 const INDEX_MS = 60_000;
-/** Sessions that a worker keeps opened. */
-const MOST_OPENED = 1_000;
+/** Characters of the entries that a worker keeps opened; tokens and their claims take as much again. */
+const MOST_OPENED = 4_194_304;
 
 interface Opened {
   /** The entry that it was opened from. */
@@ -72,7 +72,10 @@ export class Sessions {
   /** What the keys of entries begin with: several providers may share a dictionary, and one may be replaced. */
   readonly #realm: string;
   readonly #timeoutMs: number;
-  readonly #opened = new LRUCache<string, Opened>({ max: MOST_OPENED });
+  readonly #opened = new LRUCache<string, Opened>({
+    maxSize: MOST_OPENED,
+    sizeCalculation: ({ entry }) => entry.length,
+  });
 
   constructor({ dictionary, provider: { name, issuer, clientId, sessionTimeoutMs } }: StoreOptions) {
     this.#dictionary = dictionary;

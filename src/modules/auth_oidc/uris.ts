@@ -45,6 +45,8 @@ export function compileUris(providers: readonly OpenProvider[], build: Build): H
     take(x);
     const uri = uris.get(x.uri);
     if (!uri) return undefined;
+    // The log needs it when the response has been waited for.
+    x.wire.keepPeer();
     return serve(x, uri, build).catch((error: unknown) => {
       if (!(error instanceof StoreFault)) throw error;
       build.log.write('error', error.message, logContext(x));

@@ -101,6 +101,14 @@ for (const { it, claims = {}, prepare, status, log } of cases) {
   });
 }
 
+interface Change {
+  readonly it: string;
+  /** The arguments with which the browser comes back; `null`: without. */
+  readonly change: Readonly<Record<string, string | null>>;
+  readonly status: number;
+  readonly log?: RegExp;
+}
+
 /** Begins a login, and gives the URL with which the provider sends the browser back. */
 async function cameBack(visitor: Visitor, url: string): Promise<URL> {
   const begun = await visitor.open(url);
@@ -108,7 +116,7 @@ async function cameBack(visitor: Visitor, url: string): Promise<URL> {
   return new URL(atProvider.headers.get('location') ?? '');
 }
 
-const changed = [
+const changed: readonly Change[] = [
   { it: 'an unknown state', change: { state: 'x'.repeat(43) }, status: 400 },
   { it: 'no state', change: { state: null }, status: 400 },
   { it: 'another issuer', change: { iss: 'https://other.example' }, status: 400 },
@@ -123,11 +131,23 @@ const changed = [
     change: { state: null, error: 'access_denied' },
     status: 400,
   },
+  {
+    it: 'an error that the configuration causes',
+    change: { code: null, error: 'invalid_scope' },
+    status: 403,
+    log: /\[error\] .*a login at "idp" is refused: the provider reports "invalid_scope"/,
+  },
+  {
+    it: 'an error with a code for a log file',
+    change: { code: null, error: 'x" y' },
+    status: 403,
+    log: /the provider reports "an unusual code"/,
+  },
   { it: 'a code that the provider does not know', change: { code: 'another' }, status: 403 },
   { it: 'no code', change: { code: null }, status: 403 },
 ];
 
-for (const { it, change, status } of changed) {
+for (const { it, change, status, log } of changed) {
   test(`a browser that comes back with ${it} gets ${status}, and nothing that it sent`, async (t) => {
     const { gw, visitor } = await load(t);
     const url = await cameBack(visitor, gw.url);
@@ -139,8 +159,16 @@ for (const { it, change, status } of changed) {
     expect(response.status).toBe(status);
     expect(response.body).not.toMatch(/denied|<b>no|another|other.example/);
     expect(visitor.cookies(gw.port).has('NGX_OIDC_SESSION')).toBe(false);
+    if (log) await gw.waitForLog(log);
   });
 }
+
+test('a gateway whose secret is wrong says so in its log', async (t) => {
+  const { gw, provider, visitor } = await load(t);
+  provider.takesBasic = false;
+  expect(await visitor.follow(gw.url)).toMatchObject({ status: 503 });
+  await gw.waitForLog(/\[error\] .*nobody can log in at "idp": the provider reports "invalid_client"/);
+});
 
 test('a login is finished once, also if its cookie is sent again', async (t) => {
   const { gw, visitor } = await load(t);
@@ -226,7 +254,7 @@ test('a provider that does not respond in 5 s is away', async (t) => {
 });
 
 test('no log has the code, the state or the cookies of a login', async (t) => {
-  const site = `log_format all "$request $request_uri $args $query_string $arg_code $http_cookie";
+  const site = `log_format all "$remote_addr $request $request_uri $args $query_string $arg_code $http_cookie";
     access_log all.log all; ${SITE}`;
   const { gw, provider, visitor } = await load(t, { site });
   provider.signer = foreignKey();
@@ -235,7 +263,7 @@ test('no log has the code, the state or the cookies of a login', async (t) => {
   await gw.waitForLog(/a login at "idp" is refused/);
   const { searchParams } = new URL(page.urls.at(-1) ?? '');
   const access = (): string => readFileSync(join(gw.dir, 'all.log'), 'utf8');
-  await expect.poll(access).toContain('GET /oidc_callback HTTP/1.1 /oidc_callback');
+  await expect.poll(access).toContain('127.0.0.1 GET /oidc_callback HTTP/1.1 /oidc_callback');
   for (const name of ['code', 'state']) {
     const secret = searchParams.get(name) ?? '';
     expect(secret).not.toBe('');
