@@ -57,6 +57,8 @@ export interface LocationHandler {
   readonly slashRedirect: boolean;
   /** On server level: runs before everything else. */
   readonly postRead: Handler | undefined;
+  /** Runs before the size of the body and `internal` are looked at. */
+  readonly entering: ((x: Exchange) => void) | undefined;
   readonly rewrite: Handler | undefined;
   /** The access phase alone, for the requests inside a batch. */
   readonly access: Handler | undefined;
@@ -112,12 +114,14 @@ export async function compileLocation(
   const parts = compiled.map((part) => part.parts);
   const rewrite = parts.flatMap((part) => part.rewrite ?? []);
   const postRead = parts.flatMap((part) => part.postRead ?? []);
+  const entering = parts.flatMap((part) => part.entering ?? []);
   return {
     rules,
     needsPeer: needsPeer || compiled.some((part) => part.needsPeer) || logsClientAborts(plan.core),
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
+    entering: entering.length > 0 ? (x) => entering.forEach((enters) => enters(x)) : undefined,
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: rehearsedAccess(plan, compiled, context),

@@ -287,6 +287,7 @@ export class ServerHandler implements Router {
     if (!found) {
       enter(x, this.#root.rules);
       if (this.#root.needsPeer) x.wire.keepPeer();
+      this.#root.entering?.(x);
       return isTooLarge(x) ? x.refuseBody() : this.#root.respond(x);
     }
     for (const { target, captures } of found.matches) keepCaptures(x, captures, target.captures);
@@ -295,9 +296,10 @@ export class ServerHandler implements Router {
 
   #enter(location: LocationHandler, x: Exchange): void | Promise<void> {
     const handler = handlerFor(x, location);
-    const { rules, needsPeer, rewrite } = handler;
+    const { rules, needsPeer, entering, rewrite } = handler;
     enter(x, rules);
     if (needsPeer) x.wire.keepPeer();
+    entering?.(x);
     if (location.internal && !x.internal) return x.end(404);
     if (isTooLarge(x)) return x.refuseBody();
     if (!rewrite) return handler.respond(x);

@@ -3,6 +3,7 @@ export {
   type LiveScope,
   moduleFor,
   type AnyModule,
+  type Credentials,
   type ConfigFault,
   type ConfigReport,
   type ConfigSite,

@@ -145,6 +145,11 @@ export interface LocationParts {
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   /**
+   * Runs as a request enters the location, before anything can refuse it there, so that all log lines show what it
+   * leaves. Neither waits nor responds.
+   */
+  readonly entering?: (x: Exchange) => void;
+  /**
    * Waits for what values of this location ask for without waiting. Runs before the rewrite steps, if there are any, and
    * before `preaccess`.
    */
@@ -202,6 +207,13 @@ export interface WrittenFiles {
   readonly directories?: readonly string[];
   /** Directories that other programs may use too. Missing ones are created; existing ones keep owner and mode. */
   readonly sharedDirectories?: readonly string[];
+}
+
+/** Headers and arguments of requests that hold credentials. */
+export interface Credentials {
+  /** In lower case. */
+  readonly headers?: readonly string[];
+  readonly arguments?: readonly string[];
 }
 
 /** A zone, and the directive to blame for its faults; `index` selects one of a list. */
@@ -262,6 +274,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   answers?(config: C): string | undefined;
   /** False if this location does not use the module: the members below are not called for it. Default: true. */
   enabled?(config: C): boolean;
+  /** Returns where requests have credentials that are not to be shown: names of headers (lower case) and arguments. */
+  credentials?(config: C): Credentials;
   /** Pure; also runs under `gw -t`. */
   validate?(config: C, report: ConfigReport<C>, beside: BesideConfig): void;
   /** Returns the path at which the module offers tools to language models; `undefined`: it offers none. */

@@ -58,14 +58,29 @@ export function compileIdentify(config: AuthApiKeyConfig, sources: KeySources, b
   const protection = config.protection as Protection;
   build.needHeader(protection.header);
   const judge = compileJudge(config, sources);
+  const present = compilePresent(config);
   return (x) => {
     if (x.main !== x || x.state(JUDGEMENT)?.by === config) return undefined;
-    const presented = presentedBy(x, protection);
-    x.setState(PRESENTED, presented);
-    if (!config.passes) takeOut(x, protection);
+    const presented = present(x);
     const keep = (finding: Finding): void => x.setState(JUDGEMENT, { by: config, ...finding });
     const finding = judge(presented.keys);
     return finding instanceof Promise ? finding.then(keep) : keep(finding);
+  };
+}
+
+/** Compiles what takes the key out of a request as it enters the location; absent if upstreams get it. */
+export function compileEntering(config: AuthApiKeyConfig): ((x: Exchange) => void) | undefined {
+  const present = compilePresent(config);
+  return config.passes ? undefined : (x) => void (x.main === x && present(x));
+}
+
+function compilePresent({ protection, passes }: AuthApiKeyConfig): (x: Exchange) => Presented {
+  const asked = protection as Protection;
+  return (x) => {
+    const presented = presentedBy(x, asked);
+    x.setState(PRESENTED, presented);
+    if (!passes) takeOut(x, asked);
+    return presented;
   };
 }
 

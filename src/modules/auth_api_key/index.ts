@@ -1,5 +1,5 @@
 import { moduleFor } from '../../contract/index.ts';
-import { compileAccess, compileIdentify, keyAttribute, keyId } from './check.ts';
+import { compileAccess, compileEntering, compileIdentify, keyAttribute, keyId } from './check.ts';
 import { type AuthApiKeyConfig, directives, isRequired } from './directives.ts';
 import { fileFault, KeySources } from './key-sources.ts';
 
@@ -17,6 +17,10 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<KeySources>({
     api_key_: { summary: 'An attribute of the API key that was accepted.', compile: keyAttribute },
   },
   enabled: isRequired,
+  credentials: ({ protection }) => ({
+    headers: protection ? [protection.header] : [],
+    arguments: protection?.arg === undefined ? [] : [protection.arg],
+  }),
   strangers: () => 'denied',
   validate({ files = [], dictionary, redis }, report) {
     if (files.length === 0 && dictionary === undefined && !redis)
@@ -29,10 +33,14 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<KeySources>({
   uses: ({ dictionary }) =>
     dictionary === undefined ? [] : [{ kind: 'dictionary', name: dictionary, field: 'dictionary' }],
   provision: (config, worker) => new KeySources(config, worker, { asksStore: true }),
-  compile: (config, sources, build) => ({
-    identify: compileIdentify(config, sources, build),
-    access: compileAccess(config, sources, build),
-  }),
+  compile: (config, sources, build) => {
+    const entering = compileEntering(config);
+    return {
+      ...(entering && { entering }),
+      identify: compileIdentify(config, sources, build),
+      access: compileAccess(config, sources, build),
+    };
+  },
   rules: () => import('./rules.ts'),
   explanation: {
     runs: true,

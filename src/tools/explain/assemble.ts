@@ -82,13 +82,13 @@ function questionOf(
 
 /** The account of a request that no server receives. */
 export function notFound(
-  { question, read }: Pick<AccountInput, 'question' | 'read'>,
+  { question, read, veil }: Pick<AccountInput, 'question' | 'read' | 'veil'>,
   why: string,
   chosen?: ChosenPort,
 ): Account {
   return {
     version: 1,
-    request: requestOf({ question, read }),
+    request: requestOf({ question, read, veil }),
     found: false,
     ...(chosen && { port: chosen.account }),
     rounds: [],
@@ -99,31 +99,27 @@ export function notFound(
   };
 }
 
-function requestOf({ question, read }: Pick<AccountInput, 'question' | 'read'>): Account['request'] {
+function requestOf({
+  question,
+  read,
+  veil,
+}: Pick<AccountInput, 'question' | 'read' | 'veil'>): Account['request'] {
   const { method, url, from, headers } = question;
   return {
     method,
-    url,
+    url: veil.url(url),
     host: read.host,
     uri: read.path,
-    args: read.args,
+    args: veil.url(read.args),
     from,
-    headers: headers.map(veiled),
+    headers: headers.map((header) => veil.header(header)),
   };
-}
-
-/** A header with its value masked if it is a credential. */
-function veiled([name, value]: readonly [string, string]): readonly [string, string] {
-  if (!/^(?:authorization|proxy-authorization|cookie|x-publish-key|x-api-key)$/i.test(name))
-    return [name, value];
-  const [, scheme] = /^(\w+) +\S/.exec(value) ?? [];
-  return [name, scheme === undefined ? '***' : `${scheme} ***`];
 }
 
 function roundOf({ uri, args, steps }: TraceRound, input: AccountInput): AccountRound {
   const writer = new StepWriter(input);
   for (const step of steps) writer.add(step);
-  return { uri: args === '' ? uri : `${uri}?${args}`, steps: writer.steps };
+  return { uri: input.veil.url(args === '' ? uri : `${uri}?${args}`), steps: writer.steps };
 }
 
 type Enter = Extract<TraceStep, { kind: 'enter' }>;

@@ -12,6 +12,7 @@ import { PlanBlocks, DirectiveText } from './plan-blocks.ts';
 import { type ExplainQuery, readQuery, type ReadQuery, refusalBy } from './query.ts';
 import { QuietScope } from './quiet-scope.ts';
 import { Tracer } from './tracer.ts';
+import { Veil } from './veil.ts';
 import { ExplainedWire } from './explained-wire.ts';
 
 /** Maximum number of open questions that are followed: each doubles the number of cases. */
@@ -27,12 +28,13 @@ export async function explain(question: ExplainQuery, loaded: ExplainedConfig): 
   const read = readQuery(question);
   if (typeof read === 'string') return read;
   const blocks = new PlanBlocks(loaded);
-  const texts = new DirectiveText(secretSpans(loaded.tree, loaded.registry));
+  const veil = new Veil(loaded, read);
+  const texts = new DirectiveText(secretSpans(loaded.tree, loaded.registry), veil.values);
   const chosen = choosePort(read.destination, { plan: loaded.plan, blocks });
-  if (typeof chosen === 'string') return notFound({ question, read }, chosen);
+  if (typeof chosen === 'string') return notFound({ question, read, veil }, chosen);
   if (read.destination.scheme === 'https' && !chosen.port.ssl)
     return notFound(
-      { question, read },
+      { question, read, veil },
       `${chosen.account.address} speaks no TLS: the handshake fails`,
       chosen,
     );
@@ -47,6 +49,7 @@ export async function explain(question: ExplainQuery, loaded: ExplainedConfig): 
       chosen,
       blocks,
       texts,
+      veil,
       loaded,
       directives,
     };

@@ -5,15 +5,14 @@ import type { GatewayPlan, LocationPlan, ServerPlan } from '../../plan/index.ts'
 
 const MASK = '***';
 
-/** The text of directives with secrets masked. */
+/** The text of directives with secrets masked. `spoken`: further secrets, of the request. */
 export class DirectiveText {
   readonly #secrets: readonly Span[];
   readonly #texts: readonly string[];
 
-  constructor(secrets: readonly Span[]) {
+  constructor(secrets: readonly Span[], spoken: readonly string[]) {
     this.#secrets = secrets;
-    this.#texts = secrets
-      .map(({ source, start, end }) => source.text.slice(start, end))
+    this.#texts = [...secrets.map(({ source, start, end }) => source.text.slice(start, end)), ...spoken]
       .filter((text) => text !== '')
       .sort((a, b) => b.length - a.length);
   }

@@ -1,3 +1,4 @@
+import type { Veil } from './veil.ts';
 import { type DirectiveNode, placeText } from '../../../grammar/index.ts';
 import { ServerNames } from '../../compile/index.ts';
 import type { AnyModule, ListenAddress, ServerName } from '../../contract/index.ts';
@@ -25,6 +26,7 @@ export interface AccountInput {
   readonly chosen: ChosenPort;
   readonly blocks: PlanBlocks;
   readonly texts: DirectiveText;
+  readonly veil: Veil;
   readonly loaded: ExplainedConfig;
   /** The directives of all rewrite phases. */
   readonly directives: ReadonlySet<DirectiveNode>;

@@ -172,3 +172,21 @@ test('a key is revoked by a change of the file, and a broken file leaves the las
     })
     .toMatch(/\[error\] .*the API keys in ".*keys" cannot be used: line 1 is malformed/);
 });
+
+const ended = [
+  { it: 'is too large', path: '/', init: { method: 'POST', body: 'x'.repeat(20) }, status: 413 },
+  { it: 'is for an internal location', path: '/inner/', init: {}, status: 404 },
+];
+for (const { it, path, init, status } of ended)
+  test(`a request that ${it} is logged without its key`, async (t) => {
+    const protection = 'auth_api_key shop arg=api; auth_api_key_file keys;';
+    const gw = await load(
+      t,
+      `access_log access.log; client_max_body_size 9; error_log error.log info;
+       server { location / { ${protection} echo ok; } location /inner/ { internal; ${protection} echo ok; } }`,
+      files,
+    );
+    await gw.expect(`${init.method ?? 'GET'} ${path}?a=1&api=${ANN}`, { status }, init);
+    await gw.waitForAccessLog(new RegExp(`"${init.method ?? 'GET'} ${path}\\?a=1 HTTP/1.1" ${status} `));
+    expect(gw.accessLog() + gw.errorLog()).not.toContain(ANN);
+  });
