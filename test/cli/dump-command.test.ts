@@ -156,7 +156,7 @@ test('the output of gw dump config has the plan of the example', async (t) => {
   const names = readdirSync(EXAMPLES).filter(
     (name) =>
       name.endsWith('.conf') &&
-      !['tls.conf', 'key-value-tls.conf', 'tokens.conf', 'api-keys.conf'].includes(name),
+      !['tls.conf', 'key-value-tls.conf', 'tokens.conf', 'issuers.conf', 'api-keys.conf'].includes(name),
   );
   for (const name of names) {
     const { stdout } = await gw(dir, ['dump', 'config', '-c', join(EXAMPLES, name), '-p', EXAMPLES]);

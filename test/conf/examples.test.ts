@@ -10,6 +10,7 @@ import { wholeFile } from '../harness/owner.ts';
 import { Certificates } from '../harness/certificates.ts';
 import { bearer, sign } from '../harness/tokens.ts';
 import { CLIENT_SECRET, type FakeProvider, startProvider } from '../modules/auth_oidc/provider.ts';
+import { startMetadata } from '../modules/auth_jwt/issuer.ts';
 import { Visitor } from '../modules/auth_oidc/visitor.ts';
 import { startPeer } from '../harness/peer.ts';
 import type { Example } from './example.ts';
@@ -20,6 +21,7 @@ const file = wholeFile();
 
 let operatorsPort = 0;
 let loginProvider: FakeProvider | undefined;
+let tokenIssuer: Awaited<ReturnType<typeof startMetadata>> | undefined;
 
 /** The key in `issuer-keys.json`. */
 const EXAMPLE_KEY = Buffer.from('bm90IGEgc2VjcmV0OiB0aGlzIGtleSBpcyBwYXJ0IG9mIGFuIGV4YW1wbGU', 'base64url');
@@ -105,6 +107,47 @@ const examples: Readonly<Record<string, Example>> = {
         { status: 200, body: 'tenant 7\n' },
         as({ ...reader, app: { tenantId: 7, admin: true } }),
       );
+    },
+  },
+  'issuers.conf': {
+    env: async (t) => ({ ISSUER: (tokenIssuer ??= await startMetadata(t)).iss }),
+    files: { 'issuer-keys.json': textOf('conf/examples/issuer-keys.json') },
+    calls: async (gw) => {
+      const host = { host: 'localhost' };
+      const ann = sign({ iss: tokenIssuer?.iss, sub: 'ann' });
+      const partner = { iss: 'https://partners.example', sub: 'bob', aud: 'shop' };
+      const bob = sign(partner, { secret: EXAMPLE_KEY });
+      const as = (token: string) => ({ headers: { ...host, ...bearer(token) } });
+
+      await gw.expect('GET /orders', { body: 'orders of ann, one of the staff\n' }, as(ann));
+      await gw.expect('GET /orders', { body: 'orders of bob, one of the partners\n' }, as(bob));
+      await gw.expect('GET /admin', { status: 200, body: 'administration\n' }, as(ann));
+      await gw.expect('GET /admin', { status: 401 }, as(bob));
+      const { headers } = await gw.fetch('/orders', { headers: host });
+      expect(headers.get('www-authenticate')).toContain(
+        `resource_metadata="http://localhost:${gw.port}/.well-known/oauth-protected-resource"`,
+      );
+    },
+  },
+  'mcp-oauth.conf': {
+    env: async (t) => {
+      tokenIssuer ??= await startMetadata(t);
+      const { dsn } = await postgres('create table fruit (id int); grant select on fruit to web_user');
+      return { ISSUER: tokenIssuer.iss, DATABASE_URL: dsn };
+    },
+    calls: async (gw) => {
+      const tools = `http://localhost:${gw.port}/rest/mcp`;
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      const ask = (headers: Record<string, string>) =>
+        gw.fetch('/rest/mcp', { method: 'POST', body, headers: { ...json, host: 'localhost', ...headers } });
+      const refused = (await ask({})).headers.get('www-authenticate') ?? '';
+      const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(refused) ?? [];
+      const found = await gw.fetch(new URL(metadata).pathname, { headers: { host: 'localhost' } });
+      const expected = { resource: tools, authorization_servers: [tokenIssuer?.iss] };
+      expect(JSON.parse(found.body)).toMatchObject(expected);
+      const claims = { iss: tokenIssuer?.iss, role: 'web_user' };
+      expect((await ask(bearer(sign(claims)))).status).toBe(401);
+      expect((await ask(bearer(sign({ ...claims, aud: tools })))).body).toContain('list_tables');
     },
   },
   'key-value.conf': {

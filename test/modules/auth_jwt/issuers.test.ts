@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { bearer, inSeconds, SECRET, sign } from '../../harness/tokens.ts';
-import { type Issuer, jwks, startIssuer } from './issuer.ts';
+import { jwks, startIssuer, startMetadata } from './issuer.ts';
 
 const load = oneGateway();
 const OTHER = 'another secret of at least thirty-two bytes';
@@ -11,25 +11,6 @@ const OTHER = 'another secret of at least thirty-two bytes';
 const ann = (claims: object, secret = SECRET) => ({
   headers: bearer(sign({ sub: 'ann', ...claims }, { secret })),
 });
-
-/** Serves metadata and keys as an issuer with a path does; `openid`: at the address of OpenID Connect. */
-async function startMetadata(
-  t: Parameters<typeof startIssuer>[0],
-  { secret = SECRET, openid = true, ...members }: { secret?: string; openid?: boolean; issuer?: string } = {},
-): Promise<Issuer & { readonly iss: string }> {
-  const issuer = await startIssuer(t, '');
-  const iss = `http://127.0.0.1:${issuer.port}/tenant`;
-  const at = openid
-    ? '/tenant/.well-known/openid-configuration'
-    : '/.well-known/oauth-authorization-server/tenant';
-  const metadata = { issuer: iss, jwks_uri: `http://127.0.0.1:${issuer.port}/keys`, ...members };
-  issuer.respond = (request, response) => {
-    if (request.url === at) response.end(JSON.stringify(metadata));
-    else if (request.url === '/keys') response.end(jwks({ a: secret }));
-    else response.writeHead(404).end();
-  };
-  return Object.assign(issuer, { iss });
-}
 
 const location =
   'location / { auth_jwt api; auth_jwt_issuer one two; echo -n "$jwt_claim_sub $jwt_issuer"; }';
