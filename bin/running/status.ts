@@ -54,6 +54,7 @@ interface Status {
   readonly requests: { readonly total: number; readonly perSecond: number };
   readonly locations: readonly LocationStatus[];
   readonly pools: readonly PoolStatus[];
+  readonly quotas: readonly QuotaStatus[];
   readonly flags: Readonly<Record<string, boolean>>;
 }
 
@@ -79,6 +80,14 @@ interface PoolStatus {
   readonly available: number;
   readonly waiting: number;
   readonly timeouts: number;
+}
+
+/** Requests of one quota zone, of all keys together. */
+interface QuotaStatus {
+  readonly zone: string;
+  readonly passed: number;
+  readonly refused: number;
+  readonly failed: number;
 }
 
 /** An earlier count of requests with its time, for the rate since then. */
@@ -116,6 +125,7 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
     requests: { total, perSecond: spanSeconds > 0 ? (total - (earlier?.requests ?? 0)) / spanSeconds : 0 },
     locations: locationsOf(readings),
     pools: poolsOf(readings),
+    quotas: quotasOf(readings),
     flags: Object.fromEntries(
       readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
     ),
@@ -185,8 +195,20 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
   }));
 }
 
+function quotasOf(readings: MetricSamples): readonly QuotaStatus[] {
+  const counts = readings.all('gw_quota_total');
+  const zones = [...new Set(counts.map(({ labels }) => labels['zone'] ?? ''))].toSorted();
+  const of = (zone: string, result: string): number => readings.value('gw_quota_total', { zone, result });
+  return zones.map((zone) => ({
+    zone,
+    passed: of(zone, 'passed'),
+    refused: of(zone, 'refused'),
+    failed: of(zone, 'failed'),
+  }));
+}
+
 function statusText(status: Status): string {
-  const { connections, requests, lastReload, workers, locations, pools, flags } = status;
+  const { connections, requests, lastReload, workers, locations, pools, quotas, flags } = status;
   const { version, supervisor = version } = status;
   const older = supervisor === version ? '' : ` · supervisor ${supervisor} until the next start`;
   const lines = [
@@ -212,6 +234,10 @@ function statusText(status: Status): string {
       ...pools.map(({ database, max, available, waiting, timeouts }) =>
         [database, max, available, waiting, timeouts].map(String),
       ),
+    ]),
+    ...table('quotas', [
+      ['QUOTA', 'PASSED', 'REFUSED', 'FAILED'],
+      ...quotas.map(({ zone, passed, refused, failed }) => [zone, passed, refused, failed].map(String)),
     ]),
     ...table('flags', [
       ['FLAG', 'STATE'],

@@ -67,6 +67,21 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
   });
 });
 
+test('gw status shows the counts of quotas', async (t) => {
+  const gw = await load(
+    t,
+    `quota_zone $arg_k zone=daily:1m limit=2/month;
+     server { location /a { quota zone=daily; echo x; } location = /m { control_api metrics; } }`,
+  );
+  for (let nth = 0; nth < 3; nth += 1) await gw.fetch('/a?k=x');
+  const { stdout } = await run(gw.dir, ['status', '-c', gw.conf]);
+  expect(stdout).toMatch(/\nquotas\n {2}QUOTA +PASSED +REFUSED +FAILED\n {2}daily +2 +1 +0\n/);
+  const json = await run(gw.dir, ['status', '--json', '-c', gw.conf]);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    quotas: [{ zone: 'daily', passed: 2, refused: 1, failed: 0 }],
+  });
+});
+
 test('a server with another name is reached by its name, on every address', async (t) => {
   const gw = await load(
     t,

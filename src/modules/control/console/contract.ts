@@ -39,6 +39,8 @@ export interface Overview {
   readonly databases: readonly DatabaseLoad[];
   readonly stores: readonly CommandLoad[];
   readonly rings: readonly { readonly name: string; readonly published: number; readonly dropped: number }[];
+  /** Requests of quota zones, of all keys together; only zones that have counted any. */
+  readonly quotas: readonly QuotaLoad[];
   readonly upstreams: readonly UpstreamLoad[];
   /** The configuration has clusters. */
   readonly hasClusters: boolean;
@@ -54,6 +56,13 @@ export interface UpstreamLoad {
     /** Active requests, in all workers. */
     readonly requests: number;
   }[];
+}
+
+export interface QuotaLoad {
+  readonly name: string;
+  readonly passed: number;
+  readonly refused: number;
+  readonly failed: number;
 }
 
 interface Gateway {

@@ -1,7 +1,7 @@
 import type { WorkerScope } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { MetricFamily, MetricSample } from '../../../zone/index.ts';
-import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, WorkerLoad } from './contract.ts';
+import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, QuotaLoad, WorkerLoad } from './contract.ts';
 import { type History, type LocationTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
 
 /** Metrics by one of their labels: values, and the buckets of histograms. */
@@ -81,6 +81,17 @@ function ringLoads(families: readonly MetricFamily[]): Overview['rings'] {
   }));
 }
 
+function quotaLoads(families: readonly MetricFamily[]): readonly QuotaLoad[] {
+  const counts = samplesOf(families, 'gw_quota_total');
+  return new ByLabel('zone', families).names('gw_quota_total').map((name) => {
+    const of = (result: string): number =>
+      counts
+        .filter(({ labels }) => labels['zone'] === name && labels['result'] === result)
+        .reduce((sum, { value }) => sum + value, 0);
+    return { name, passed: of('passed'), refused: of('refused'), failed: of('failed') };
+  });
+}
+
 const RECENT_MS = 60_000;
 
 /** Compiles the overview, from the counters of all workers. */
@@ -113,6 +124,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
       databases: databaseLoads(families),
       stores: commandLoads(families),
       rings: ringLoads(families),
+      quotas: quotaLoads(families),
       upstreams,
       hasClusters: worker.clusters.size > 0,
     };

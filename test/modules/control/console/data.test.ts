@@ -242,3 +242,16 @@ test('a location without a prefix cannot have a console', async (t) => {
   expect(await gw.reload('server { location = /_gw { control_console on; } }')).toBe('refused');
   expect(gw.errorLog()).toContain('"control_console" needs a location with a prefix');
 });
+
+test('the overview has the counts of quotas, and none of their keys', async (t) => {
+  const gw = await startGateway(
+    t,
+    `quota_zone $arg_k zone=daily:1m limit=2/month;
+     server { location /a { quota zone=daily; echo x; } ${CONSOLE} }`,
+    { workers: 2 },
+  );
+  const seen = async () => (await read<Overview>(gw, DATA_PATHS.overview)).quotas;
+  expect(await seen()).toEqual([]);
+  for (let nth = 0; nth < 3; nth += 1) await gw.fetch('/a?k=secret-key');
+  await expect.poll(seen).toEqual([{ name: 'daily', passed: 2, refused: 1, failed: 0 }]);
+});

@@ -1,4 +1,4 @@
-import type { CommandLoad, DatabaseLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
+import type { CommandLoad, DatabaseLoad, QuotaLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
 import { quantile } from '../pace.ts';
 import { type Child, h } from '../dom.ts';
 import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts';
@@ -7,7 +7,7 @@ import { meter } from '../marks.ts';
 
 /** Returns the parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
 export function partCards(seen: LiveOverview): readonly HTMLElement[] {
-  const { databases, stores, rings, workers, upstreams, bounds } = seen;
+  const { databases, stores, rings, quotas, workers, upstreams, bounds } = seen;
   return [
     card(
       'Databases',
@@ -27,6 +27,7 @@ export function partCards(seen: LiveOverview): readonly HTMLElement[] {
         row(name, { value: plural(published, 'event'), detail: `${count(dropped)} overwritten` }),
       ),
     ),
+    ...(quotas.length > 0 ? [card('Quotas', '', quotas.map(quotaRow))] : []),
     card('Upstreams', 'This configuration has no upstream groups.', upstreams.map(upstreamRow)),
     configurationCard(seen),
   ];
@@ -82,6 +83,14 @@ function workerRow({ id, lagMs, heapBytes, restarts }: WorkerLoad): HTMLElement 
   return row(`worker ${id}`, {
     value: `${bytes(heapBytes)} heap`,
     detail: `event loop ${latency(lagMs / 1000)} late · ${restarts === 0 ? 'never restarted' : plural(restarts, 'restart')}`,
+  });
+}
+
+function quotaRow({ name, passed, refused, failed }: QuotaLoad): HTMLElement {
+  const broken = failed > 0 ? ` · ${count(failed)} failed` : '';
+  return row(name, {
+    value: plural(passed, 'request'),
+    detail: `${count(refused)} refused${broken}`,
   });
 }
 
