@@ -43,7 +43,6 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     'it belongs to the commercial nginx',
   ],
   [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
-  [/^oidc(_(?!provider$)|$)/, 'use oidc_provider and auth_oidc'],
   [/^jwt$/, 'use jwt_secret, jwt_key_file or auth_jwt'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],

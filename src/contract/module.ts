@@ -297,8 +297,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   /** Returns the files that it writes. If root starts gw, they are given to the account that serves. */
   writes?(config: C, prefix: string): WrittenFiles;
   /**
-   * Returns the config of a server level. `inner` are those of the blocks in it, for a module that serves requests of its
-   * locations before a location is chosen.
+   * Returns the config of a server level, for a module that serves requests of its locations before a location is chosen.
+   * `inner` are the configs of the level and of all blocks in it that use the module; without any it is not called.
    */
   forServer?(config: C, inner: readonly C[]): C;
   /** Returns the shared memory that this location needs. */

@@ -104,7 +104,14 @@ export const KEEP_OUT =
   'add allow and deny, ask for a password, or listen on a loopback address or a Unix socket';
 
 /** The directives that ask clients who they are. Each is `off` or has a first word of its own. */
-export const ASKING_WHO = ['auth_jwt', 'auth_api_key', 'auth_oidc', 'auth_basic', 'auth_request'] as const;
+export const ASKING_WHO = [
+  'auth_jwt',
+  'auth_api_key',
+  'auth_oidc',
+  'oidc',
+  'auth_basic',
+  'auth_request',
+] as const;
 
 /** The directives that hold in a block and require a name, a key or a token. */
 export function authIn(block: BlockView): readonly DirectiveNode[] {

@@ -65,7 +65,7 @@ export class LocationPlanner {
     const root = this.#plan(block, level);
     this.#serverNames = undefined;
     const isNamed = ({ match }: LocationPlan): boolean => match?.kind === 'named';
-    const modules = this.#serverModules(root);
+    const modules = this.#serverModules(root, level);
     const locations = root.locations.filter((location) => !isNamed(location));
     for (const { match } of locations) if (match?.kind === 'exact') this.#added.delete(match.path);
     return {
@@ -75,12 +75,12 @@ export class LocationPlanner {
   }
 
   /** The configs of a server level, as its modules make them for requests of its locations. */
-  #serverModules(root: LocationPlan): ModuleConfigs {
+  #serverModules(root: LocationPlan, level: ResolvedConfigs): ModuleConfigs {
     const configs: Record<string, object> = { ...root.modules };
     for (const { name, forServer } of this.#planning.modules) {
-      const config = configs[name];
-      if (!config || !forServer) continue;
-      const inner = [...plansIn(root)].flatMap((plan) => plan.modules[name] ?? []);
+      const inner = forServer ? [...plansIn(root)].flatMap((plan) => plan.modules[name] ?? []) : [];
+      if (!forServer || inner.length === 0) continue;
+      const config = configs[name] ?? (level.get(name) as ResolvedConfig).value;
       configs[name] = forServer(config, inner) as object;
     }
     return configs;

@@ -18,9 +18,45 @@ export function takenCookies({ main }: Exchange): readonly Cookie[] {
   return main.state(TAKEN) ?? [];
 }
 
-/** The values of the cookies of one name. A client may have several, of other hosts or paths. */
-export function takenValues(x: Exchange, cookieName: string): readonly string[] {
-  return takenCookies(x).flatMap(({ name, value }) => (name === cookieName ? [value] : []));
+/** Characters of one cookie, and of a session that is in several. */
+const PART = 3_800;
+const MOST_PARTS = 4;
+export const LONGEST_SESSION = PART * MOST_PARTS;
+
+/** Returns the cookies that hold a session; the first one says how many follow. */
+export function sessionCookies(cookieName: string, value: string): readonly Cookie[] {
+  const count = Math.ceil(value.length / PART);
+  if (count <= 1) return [{ name: cookieName, value }];
+  return Array.from({ length: count }, (_, index) => {
+    const part = value.slice(index * PART, (index + 1) * PART);
+    return index === 0
+      ? { name: cookieName, value: `${count}~${part}` }
+      : { name: partName(cookieName, index), value: part };
+  });
+}
+
+/** The values of the session cookies of one name. A client may have several, of other hosts or paths. */
+export function sessionValues(x: Exchange, cookieName: string): readonly string[] {
+  const cookies = takenCookies(x);
+  return cookies.flatMap(({ name, value }) => {
+    if (name !== cookieName) return [];
+    const [, count, first] = /^([2-4])~(.*)$/s.exec(value) ?? [];
+    if (first === undefined) return [value];
+    const more = Array.from({ length: Number(count) - 1 }, (_, index) =>
+      cookies.find((cookie) => cookie.name === partName(cookieName, index + 1)),
+    );
+    return more.includes(undefined) ? [] : [first + more.map((part) => part?.value).join('')];
+  });
+}
+
+/** The names of the cookies that a session of a client is in, and that another one would not replace. */
+export function furtherParts(x: Exchange, cookieName: string): readonly string[] {
+  const names = Array.from({ length: MOST_PARTS - 1 }, (_, index) => partName(cookieName, index + 1));
+  return names.filter((part) => takenCookies(x).some(({ name }) => name === part));
+}
+
+function partName(cookieName: string, index: number): string {
+  return `${cookieName}_part${index}`;
 }
 
 /**
@@ -30,7 +66,9 @@ export function takenValues(x: Exchange, cookieName: string): readonly string[] 
 export function compileTaking(cookieNames: readonly string[], build: Build): (x: Exchange) => void {
   build.needHeader('cookie');
   const isTaken = (name: string): boolean =>
-    cookieNames.some((own) => name === own || name.startsWith(loginPrefix(own)));
+    cookieNames.some(
+      (own) => name === own || name.startsWith(loginPrefix(own)) || name.startsWith(`${own}_part`),
+    );
   return (x) => {
     const { headers } = x.request;
     const has = headers.some(

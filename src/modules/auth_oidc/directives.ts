@@ -1,5 +1,3 @@
-import type { LoadedFile } from '../../client/index.ts';
-import type { Word } from '../../../grammar/index.ts';
 import {
   type ArgReader,
   type ComplexValue,
@@ -12,79 +10,36 @@ import {
   uses,
 } from '../../config/index.ts';
 import { loadedFile } from '../../forwarding/index.ts';
-import { issuerUrlFault } from '../../issuer/index.ts';
-
-/** What the directives in an `oidc_provider` block set. */
-interface ProviderFields {
-  readonly issuer?: string;
-  readonly clientId?: string;
-  readonly clientSecret?: string;
-  readonly configUrl?: string;
-  readonly cookieName?: string;
-  /** As they are appended to a query. */
-  readonly extraAuthArgs?: string;
-  readonly frontchannelLogoutUri?: string;
-  readonly backchannelLogoutUri?: string;
-  /** Absent: if the provider lists it. */
-  readonly pkce?: boolean;
-  /** A path or an absolute URL. */
-  readonly redirectUri?: string;
-  readonly logoutUri?: string;
-  /** A path or an absolute URL. */
-  readonly postLogoutUri?: string;
-  readonly logoutTokenHint?: boolean;
-  readonly scopes?: readonly string[];
-  readonly sessionStore?: string;
-  readonly sessionTimeoutMs?: number;
-  readonly crl?: LoadedFile;
-  readonly trusted?: LoadedFile;
-  readonly userinfo?: boolean;
-  readonly refresh?: boolean;
-}
-
-const DEFAULTS = {
-  cookieName: 'NGX_OIDC_SESSION',
-  redirectUri: '/oidc_callback',
-  logoutTokenHint: false,
-  scopes: ['openid'],
-  sessionTimeoutMs: 28_800_000,
-  userinfo: false,
-  refresh: true,
-} as const satisfies ProviderFields;
-
-/** An `oidc_provider` block. */
-export type Provider = ProviderFields &
-  Required<Pick<ProviderFields, keyof typeof DEFAULTS | 'issuer' | 'clientId'>> & { readonly name: string };
+import { nginzDirectives, type NginzFields, nginzProvider } from './nginz-directives.ts';
+import { DEFAULTS, type Provider, type ProviderFields } from './provider.ts';
+import { cookieName, notEmpty, path, pathOrUrl, providerUrl, scopes } from './readers.ts';
 
 /** The configuration of one location. */
-export interface AuthOidcConfig extends ProviderFields {
+export interface AuthOidcConfig extends ProviderFields, NginzFields {
   readonly providers?: readonly Provider[];
   /** The name of a provider, or `off`. */
   readonly protection?: ComplexValue;
-  /** On server level: the names of the providers whose URIs the server serves. */
-  readonly served?: readonly string[];
+  /** On server level: the providers whose URIs the server serves. */
+  readonly served?: readonly Provider[];
 }
 
 /** The name of the provider that a location always asks; `undefined` if the name has variables. */
-export function fixedName({ protection }: AuthOidcConfig): string | undefined {
-  return protection && constantText(protection);
+export function fixedName(config: AuthOidcConfig): string | undefined {
+  const { oidc, protection } = config;
+  return oidc === true ? nginzProvider(config)?.name : protection && constantText(protection);
 }
 
 /** True where a login may be required. */
 export function isRequired(config: AuthOidcConfig): boolean {
-  return config.protection !== undefined && fixedName(config) !== 'off';
+  return config.oidc === true || (config.protection !== undefined && fixedName(config) !== 'off');
 }
 
-/** The names of the providers that a location may ask. */
-export function askedProviders(config: AuthOidcConfig): readonly string[] {
+/** The providers that a location may ask. */
+export function askedProviders(config: AuthOidcConfig): readonly Provider[] {
   if (!isRequired(config)) return [];
+  if (config.oidc === true) return [nginzProvider(config) ?? []].flat();
   const fixed = fixedName(config);
-  return fixed === undefined ? (config.providers ?? []).map(({ name }) => name) : [fixed];
-}
-
-/** The dictionary that holds the sessions of a provider. */
-export function storeOf({ name, sessionStore }: Pick<Provider, 'name' | 'sessionStore'>): string {
-  return sessionStore ?? `oidc_default_store_${name}`;
+  return (config.providers ?? []).filter(({ name }) => fixed === undefined || name === fixed);
 }
 
 function entry(name: string, fields: ProviderFields, { report, span }: ReadScope): Provider | undefined {
@@ -102,39 +57,10 @@ function entry(name: string, fields: ProviderFields, { report, span }: ReadScope
 const PROVIDER = { contexts: ['oidc_provider'], inherit: false } as const;
 const PLUS = 'nginx ngx_http_oidc_module';
 
-const url = readers.oneWord('URL', (word, { directive, report }) => {
-  const isPlain = /^[!-~]+$/.test(word.value);
-  const fault = isPlain ? issuerUrlFault(word.value) : 'expected a URL without blanks, in ASCII';
-  if (fault === undefined) return word.value;
-  report.emerg(`invalid URL "${word.value}" in "${directive}" directive`, word.span, fault);
-  return undefined;
-});
-
 /** Also gives a text for what is reported: its block is not reported as one that lacks it. */
 const reported = (reader: ArgReader<string>): ArgReader<string> => ({
   ...reader,
   read: (words, scope) => reader.read(words, scope) ?? '',
-});
-
-/** Characters of a path that neither end it nor are encoded. */
-const PATH = /^\/(?!\/)[\w\-.~!$&'()*+,;=:@/]*$/;
-
-const path = readers.oneWord('/uri', readPath);
-
-function readPath({ value, span }: Word, { directive, report }: ReadScope): string | undefined {
-  if (PATH.test(value)) return value;
-  report.emerg(`invalid URI "${value}" in "${directive}" directive`, span, 'expected a path such as /logout');
-  return undefined;
-}
-
-const pathOrUrl = readers.oneWord('/uri | URL', (word, scope) =>
-  word.value.startsWith('/') ? readPath(word, scope) : url.read([word], scope),
-);
-
-const notEmpty = readers.oneWord('string', ({ value, span }, { directive, report }) => {
-  if (value !== '') return value;
-  report.emerg(`empty value in "${directive}" directive`, span);
-  return undefined;
 });
 
 const NAME = /^[\w-]{1,64}$/;
@@ -142,13 +68,6 @@ const NAME = /^[\w-]{1,64}$/;
 const providerName = readers.oneWord('name', ({ value, span }, { report }) => {
   if (NAME.test(value) && value !== 'off') return value;
   report.emerg(`invalid provider name "${value}"`, span, 'expected 1 to 64 letters, digits, "_" and "-"');
-  return undefined;
-});
-
-const cookieName = readers.oneWord('name', ({ value, span }, { report }) => {
-  // Names of login cookies begin with it.
-  if (/^[\w!#$%&'*+^`|~-]{1,64}$/.test(value)) return value;
-  report.emerg(`invalid cookie name "${value}"`, span);
   return undefined;
 });
 
@@ -189,17 +108,8 @@ const sessionTime = readers.oneWord('time', (word, scope) => {
   return undefined;
 });
 
-const scopes: ArgReader<readonly string[]> = readers.words(
-  { syntax: 'string ...', min: 1, max: Infinity },
-  (list, { report }) => {
-    // RFC 6749, 3.3.
-    const wrong = list.find(({ value }) => !/^[!#-[\]-~]+$/.test(value));
-    if (wrong) report.emerg(`invalid scope "${wrong.value}"`, wrong.span);
-    return wrong ? undefined : list.map(({ value }) => value);
-  },
-);
-
 export const directives = directivesFor<AuthOidcConfig>()({
+  ...nginzDirectives,
   oidc_provider: {
     contexts: ['http'],
     args: providerName,
@@ -223,7 +133,7 @@ export const directives = directivesFor<AuthOidcConfig>()({
   },
   issuer: {
     ...PROVIDER,
-    args: reported(url),
+    args: reported(providerUrl),
     into: 'issuer',
     summary: 'The URL of the provider, exactly as its metadata and its tokens have it.',
     source: `${PLUS}#issuer`,
@@ -246,7 +156,7 @@ export const directives = directivesFor<AuthOidcConfig>()({
   },
   config_url: {
     ...PROVIDER,
-    args: url,
+    args: providerUrl,
     into: 'configUrl',
     defaultText: 'issuer/.well-known/openid-configuration',
     summary: 'The URL of the metadata of the provider.',

@@ -9,25 +9,18 @@ import {
 import type { Getter } from '../../http/index.ts';
 import { type IssuerSource, issuerZone, metadataOf } from '../../issuer/index.ts';
 import { claimText, memberAt } from '../../tokens/index.ts';
-import {
-  askedProviders,
-  type AuthOidcConfig,
-  directives,
-  fixedName,
-  isRequired,
-  type Provider,
-  storeOf,
-} from './directives.ts';
+import { askedProviders, type AuthOidcConfig, directives, fixedName, isRequired } from './directives.ts';
+import { type Provider, storeOf } from './provider.ts';
 import type { KnownProvider } from './provider-client.ts';
-import { openProvider, type OpenProviders, OWN_STORE_BYTES } from './open-provider.ts';
+import { openProvider, type OpenProviders, ownStoreBytes } from './open-provider.ts';
 import { compileAccess, compileIdentify, lastSession } from './recognition.ts';
 import { compileUris } from './uris.ts';
 import { validate } from './validate.ts';
 
 /** The providers that the requests of a location, or the URIs of a server, need. */
 function usedProviders(config: AuthOidcConfig): readonly Provider[] {
-  const names = new Set([...askedProviders(config), ...(config.served ?? [])]);
-  return (config.providers ?? []).filter(({ name }) => names.has(name));
+  const all = [...askedProviders(config), ...(config.served ?? [])];
+  return [...new Map(all.map((provider) => [provider.name, provider])).values()];
 }
 
 function sourceOf({ issuer, configUrl, trusted, crl }: Provider): IssuerSource {
@@ -54,6 +47,11 @@ async function openProviders(
       return [provider.name, openProvider(provider, { worker, known, oauth, isExplained })];
     }),
   );
+}
+
+/** The field that is to blame for what a login needs. */
+function blamed({ oidc }: AuthOidcConfig): 'oidc' | 'protection' {
+  return oidc === true ? 'oidc' : 'protection';
 }
 
 const plain = (summary: string, getter: Getter): VariableDefinition => ({
@@ -100,31 +98,36 @@ export const authOidc = moduleFor<AuthOidcConfig>()<OpenProviders>({
     oidc_userinfo: plain('The user information, as JSON.', (x) => lastSession(x)?.tokens.userinfo),
   },
   families: { oidc_claim_: claims },
-  enabled: ({ providers, protection }) => providers !== undefined || protection !== undefined,
+  enabled: ({ providers, protection, oidc }) =>
+    providers !== undefined || protection !== undefined || oidc !== undefined,
   strangers: (config) => (isRequired(config) ? 'denied' : undefined),
   validate,
   forServer: (config, inner) => ({
     ...config,
-    served: [...new Set([config, ...inner].flatMap((each) => askedProviders(each)))],
+    served: [config, ...inner].flatMap((each) => askedProviders(each)),
   }),
   zones: (config) =>
     usedProviders(config).flatMap((provider) => {
       const { sessionStore } = provider;
-      const own = { name: storeOf(provider), kind: 'dictionary', sizeBytes: OWN_STORE_BYTES } as const;
+      const own = {
+        name: storeOf(provider),
+        kind: 'dictionary',
+        sizeBytes: ownStoreBytes(provider),
+      } as const;
       const zones = [issuerZone(sourceOf(provider)), ...(sessionStore === undefined ? [own] : [])];
-      return zones.map((zone) => ({ zone, field: 'protection' }) as const);
+      return zones.map((zone) => ({ zone, field: blamed(config) }));
     }),
   uses: (config) =>
     usedProviders(config).flatMap(({ sessionStore }) =>
       sessionStore === undefined
         ? []
-        : [{ kind: 'dictionary', name: sessionStore, field: 'protection' } as const],
+        : [{ kind: 'dictionary', name: sessionStore, field: blamed(config) } as const],
     ),
   provision: (config, worker) => openProviders(config, worker),
   compile(config, providers, build) {
-    const served = (config.served ?? []).flatMap((name) => providers.get(name) ?? []);
+    const served = new Set((config.served ?? []).flatMap(({ name }) => providers.get(name) ?? []));
     return {
-      ...(served.length > 0 && { postRead: compileUris(served, build) }),
+      ...(served.size > 0 && { postRead: compileUris([...served], build) }),
       ...(isRequired(config) && {
         identify: compileIdentify(config, providers, build),
         access: compileAccess(config, providers, build),

@@ -2,7 +2,16 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Denial, type Exchange, logContext } from '../../http/index.ts';
 import { isObject, parseJson } from '../../json.ts';
 import type { ErrorLog, Level } from '../../log/index.ts';
-import { type Cookie, cookieText, loginPrefix, noCookieText, takenCookies, takenValues } from './cookies.ts';
+import {
+  type Cookie,
+  cookieText,
+  furtherParts,
+  loginPrefix,
+  noCookieText,
+  sessionCookies,
+  sessionValues,
+  takenCookies,
+} from './cookies.ts';
 import type { OpenProvider } from './open-provider.ts';
 import { type Metadata, type PendingLogin, ProviderFault } from './provider-client.ts';
 import { StoreFault } from './sessions.ts';
@@ -120,14 +129,22 @@ export class Logins {
       const redirectUri = absoluteUrl(provider.redirectUri, site);
       const tokens = await client.finishLogin(checked.args, redirectUri, login);
       if (x.done) return;
-      for (const value of takenValues(x, provider.cookieName)) sessions.end(value);
-      const session = { name: provider.cookieName, value: sessions.add(tokens) };
-      x.response.setHeader('Set-Cookie', cookieText(session, { isSecure: site.isSecure }));
+      for (const value of sessionValues(x, provider.cookieName)) sessions.end(value);
+      this.#giveCookies(x, sessions.add(tokens), site);
       x.response.replaceHeader('Location', login.target);
       endUncached(x, 302);
     } catch (error) {
       this.#fail(x, error);
     }
+  }
+
+  #giveCookies(x: Exchange, session: string, { isSecure }: Site): void {
+    const { cookieName } = this.#open.provider;
+    const cookies = sessionCookies(cookieName, session);
+    for (const cookie of cookies) x.response.setHeader('Set-Cookie', cookieText(cookie, { isSecure }));
+    for (const part of furtherParts(x, cookieName))
+      if (cookies.every(({ name }) => name !== part))
+        x.response.setHeader('Set-Cookie', noCookieText(part, isSecure));
   }
 
   #fail(x: Exchange, error: unknown): void {

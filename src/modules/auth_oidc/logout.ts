@@ -1,7 +1,7 @@
 import { type Exchange, logContext } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { isObject } from '../../json.ts';
-import { noCookieText, takenValues } from './cookies.ts';
+import { noCookieText, sessionValues } from './cookies.ts';
 import { endUncached } from './login.ts';
 import type { OpenProvider } from './open-provider.ts';
 import { type Metadata, ProviderFault } from './provider-client.ts';
@@ -23,7 +23,7 @@ const PAGE = `<!doctype html>
 /** Ends the sessions that the cookies of a request have, and removes the cookie. Returns the last of them. */
 function endOwn(x: Exchange, { provider, sessions }: OpenProvider, isSecure: boolean): Session | undefined {
   let ended: Session | undefined;
-  for (const value of takenValues(x, provider.cookieName)) {
+  for (const value of sessionValues(x, provider.cookieName)) {
     ended = sessions.find(value) ?? ended;
     sessions.end(value);
   }

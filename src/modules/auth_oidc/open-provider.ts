@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { WorkerScope } from '../../contract/index.ts';
 import { type Dictionary, openDictionary, zoneIdentity } from '../../zone/index.ts';
-import { type Provider, storeOf } from './directives.ts';
+import { type Provider, storeOf } from './provider.ts';
 import { type KnownProvider, ProviderClient, type ProviderFault } from './provider-client.ts';
 import { Refresher } from './refresher.ts';
 import { Seal } from './seal.ts';
-import { Sessions } from './sessions.ts';
+import { SealedSessions } from './sealed-sessions.ts';
+import { Sessions, type SessionStore } from './sessions.ts';
 
 /** A provider as one worker uses it. */
 export interface OpenProvider {
   readonly provider: Provider;
   readonly client: ProviderClient;
-  readonly sessions: Sessions;
+  readonly sessions: SessionStore;
   readonly refresher: Refresher;
   /** Seals the cookies of logins. */
   readonly seal: () => Seal;
@@ -23,8 +24,10 @@ export interface OpenProvider {
 /** The providers of one worker, by name. */
 export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
-/** The shared memory of sessions that no dictionary of the configuration holds. */
-export const OWN_STORE_BYTES = 8_388_608;
+/** Returns the size of the shared memory for sessions that no dictionary of the configuration holds. */
+export function ownStoreBytes({ cookieSecret }: Provider): number {
+  return cookieSecret === undefined ? 8_388_608 : 262_144;
+}
 
 const SESSIONS = { name: 'gw_oidc_sessions', help: 'Sessions of clients that have logged in.' };
 
@@ -53,14 +56,13 @@ function open(
   dictionary: Dictionary,
   { worker, known, oauth, isExplained }: Opening,
 ): OpenProvider {
-  const { name, clientSecret } = provider;
-  const sessions = new Sessions({ dictionary, provider });
+  const { name, clientSecret, cookieSecret } = provider;
+  const stored = new Sessions({ dictionary, provider });
+  const key = cookieSecret === undefined ? undefined : Buffer.from(cookieSecret, 'hex');
+  const sessions = key ? new SealedSessions(provider, key, stored) : stored;
   const client = new ProviderClient(provider, { known, oauth });
-  const close = worker.metrics.collect('gauge', {
-    metric: SESSIONS,
-    labels: { provider: name },
-    read: () => sessions.count,
-  });
+  const count = { metric: SESSIONS, labels: { provider: name }, read: () => sessions.count };
+  const close = key ? () => undefined : worker.metrics.collect('gauge', count);
   const tell = ({ kind, message }: ProviderFault): void =>
     worker.log.write(
       kind === 'away' ? 'error' : 'info',
@@ -68,7 +70,7 @@ function open(
     );
   const purpose = `login ${name}`;
   // Any gateway with this secret can finish a login; without one, any worker that has the store.
-  const fixed = clientSecret === undefined ? undefined : new Seal(clientSecret, purpose);
+  const fixed = key || clientSecret !== undefined ? new Seal(key ?? clientSecret ?? '', purpose) : undefined;
   return {
     close,
     isExplained,

@@ -7,7 +7,7 @@ import {
   TokenVerifier,
   type VerifiedToken,
 } from '../../tokens/index.ts';
-import type { Provider } from './directives.ts';
+import type { Provider } from './provider.ts';
 import { providerFetch } from './provider-fetch.ts';
 import type { Session, SessionTokens } from './sessions.ts';
 

@@ -10,7 +10,7 @@ import {
   stateKey,
 } from '../../http/index.ts';
 import { vouchFor } from '../../tokens/index.ts';
-import { takenValues } from './cookies.ts';
+import { sessionValues } from './cookies.ts';
 import { type AuthOidcConfig, fixedName } from './directives.ts';
 import { AWAY, Logins } from './login.ts';
 import type { OpenProvider, OpenProviders } from './open-provider.ts';
@@ -52,7 +52,7 @@ function compileProviderOf(
 
 /** The session of a request's cookie. */
 function findSession(x: Exchange, { provider, sessions }: OpenProvider): Session | undefined {
-  for (const value of takenValues(x, provider.cookieName)) {
+  for (const value of sessionValues(x, provider.cookieName)) {
     const session = sessions.find(value);
     if (session) return session;
   }

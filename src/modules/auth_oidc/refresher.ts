@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ProviderClient, ProviderFault } from './provider-client.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Session, SessionStore } from './sessions.ts';
 
 /** Tokens are renewed when this part of the time of the access token is over, or a minute before its end. */
 const RENEWAL = 0.8;
@@ -20,7 +20,7 @@ interface RefresherParts {
   /** False: sessions keep the tokens of their login. */
   readonly renews: boolean;
   readonly client: ProviderClient;
-  readonly sessions: Sessions;
+  readonly sessions: SessionStore;
   /** Called when a session gets no new tokens. */
   readonly tell: (fault: ProviderFault) => void;
 }
@@ -28,7 +28,7 @@ interface RefresherParts {
 /** Renews the tokens of sessions before they end, each session by one request at a time over all workers. */
 export class Refresher {
   readonly #client: ProviderClient;
-  readonly #sessions: Sessions;
+  readonly #sessions: SessionStore;
   readonly #tell: RefresherParts['tell'];
   readonly #renews: boolean;
   #waiting = 0;

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { isObject, parseJson } from '../../json.ts';
 import { readVerified, type VerifiedToken } from '../../tokens/index.ts';
 import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
-import type { Provider } from './directives.ts';
+import type { Provider } from './provider.ts';
 import { Seal } from './seal.ts';
 
 /** The tokens of a client that has logged in. */
@@ -59,6 +59,9 @@ interface StoreOptions {
   readonly dictionary: Dictionary;
   readonly provider: Pick<Provider, 'name' | 'issuer' | 'clientId' | 'sessionTimeoutMs'>;
 }
+
+/** The sessions of a provider. */
+export type SessionStore = Pick<Sessions, keyof Sessions>;
 
 /** The sessions of a provider are full, busy, or this one is too large for them. */
 export class StoreFault extends Error {}
@@ -258,8 +261,13 @@ function sealOf(id: string): Seal {
 function openEntry(id: string, entry: string): Session | undefined {
   const text = sealOf(id).open(entry.split(' ', 3)[2] ?? '');
   const tokens = text === undefined ? undefined : (parseJson(text) as SessionTokens | undefined);
-  const idToken = tokens && readVerified(tokens.idToken);
-  if (!tokens || !idToken) return undefined;
+  return tokens && sessionFrom(id, tokens);
+}
+
+/** The session that has these tokens. */
+export function sessionFrom(id: string, tokens: SessionTokens): Session | undefined {
+  const idToken = readVerified(tokens.idToken);
+  if (!idToken) return undefined;
   const userinfo = tokens.userinfo === undefined ? {} : parseJson(tokens.userinfo);
   return { id, tokens, idToken, userinfo: isObject(userinfo) ? userinfo : {} };
 }

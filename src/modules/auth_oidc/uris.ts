@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import { type Exchange, type Handler, logContext } from '../../http/index.ts';
-import { compileTaking, takenValues } from './cookies.ts';
+import { compileTaking, sessionValues } from './cookies.ts';
 import { endUncached, Logins } from './login.ts';
 import { logOut, logOutBehind, logOutInFront } from './logout.ts';
 import type { OpenProvider } from './open-provider.ts';
@@ -90,7 +90,7 @@ async function serve(x: Exchange, { kind, providers }: ServedUri, build: Build):
 function isFor(x: Exchange, { provider, sessions }: OpenProvider, kind: Kind): boolean {
   const iss = new URLSearchParams(x.args).get('iss');
   if (kind === 'front' && iss !== null) return iss === provider.issuer;
-  return takenValues(x, provider.cookieName).some((value) => sessions.find(value) !== undefined);
+  return sessionValues(x, provider.cookieName).some((value) => sessions.find(value) !== undefined);
 }
 
 /** Takes the arguments out of a request, so that no log has the code, and returns them. */

@@ -43,10 +43,12 @@ function credentialsAskedIn(block: BlockView, config: CheckedConfig): readonly D
   // On the server level they may be meant for locations that redirect.
   if (block.context === 'server' && block.inner.length > 0) return [];
   return block
-    .effective('auth_basic', 'auth_jwt', 'auth_api_key', 'auth_oidc', 'dbrest_jwt_secret')
+    .effective('auth_basic', 'auth_jwt', 'auth_api_key', 'auth_oidc', 'oidc', 'dbrest_jwt_secret')
     .filter(({ name, args }) => {
       const [first] = args.map(({ value }) => value);
-      return first !== 'off' && !(name.value === 'auth_oidc' && comesBackOverTls(config, first));
+      if (first === 'off') return false;
+      if (name.value === 'oidc') return !block.effective('oidc_redirect_uri').some(isHttps);
+      return !(name.value === 'auth_oidc' && comesBackOverTls(config, first));
     });
 }
 
@@ -54,11 +56,11 @@ function credentialsAskedIn(block: BlockView, config: CheckedConfig): readonly D
 function comesBackOverTls(config: CheckedConfig, provider: string | undefined): boolean {
   return config
     .blocks('oidc_provider')
-    .some(
-      (block) =>
-        block.args === provider &&
-        block.own('redirect_uri').some(({ args }) => args[0]?.value.startsWith('https:')),
-    );
+    .some((block) => block.args === provider && block.own('redirect_uri').some(isHttps));
+}
+
+function isHttps({ args }: DirectiveNode): boolean {
+  return args[0]?.value.startsWith('https:') === true;
 }
 
 /** True behind a trusted proxy, which may have received the request over TLS. */
