@@ -28,6 +28,8 @@ export interface RequestLimitDeclaration {
   readonly sizeBytes: number;
   /** The text that the keys are made of; if it changes, the counts are dropped. */
   readonly key: string;
+  /** An upgrade gives its counts to the new program. */
+  readonly isCarried?: true;
 }
 
 /** The number of requests in progress by key: see `OpenRequests`. */

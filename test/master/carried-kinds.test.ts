@@ -3,6 +3,7 @@ import { carriedKindOf, refusalOf } from '../../src/master/upgrade/carried-kinds
 import {
   createZone,
   openDictionary,
+  openRequestRates,
   openRing,
   SharedText,
   type ZoneDeclaration,
@@ -85,6 +86,63 @@ for (const generation of [2 ** 52 + 1, Number.MAX_SAFE_INTEGER, 0, 1.5, '1']) {
 
 test('an upgrade refuses an event whose fields are no texts', () => {
   expect(opened(RING).add([1, [{ toString: 1 }]])).toBe('an event is malformed');
+});
+
+const COUNTS = { name: 'q', kind: 'request limit', sizeBytes: 32_768, key: 'k', isCarried: true } as const;
+
+test('an upgrade carries over the counts of quotas, and of no other limits', () => {
+  const from = createZone(COUNTS);
+  const rates = openRequestRates(from, 1);
+  const count = (buffer: SharedArrayBuffer, key: string): readonly number[] => {
+    const opened = openRequestRates(buffer, 1);
+    opened.choose(key);
+    opened.acquire();
+    opened.find();
+    const found = [opened.number, opened.writtenMs];
+    opened.release();
+    return found;
+  };
+  for (const [key, number] of [
+    ['a', 3],
+    ['ü', 0],
+  ] as const) {
+    rates.choose(key);
+    rates.acquire();
+    rates.find();
+    rates.number = number;
+    rates.writtenMs = 1_000 + number;
+    rates.release();
+  }
+  count(from, 'never written');
+  const pieces = [...(carriedKindOf(COUNTS)?.pieces(from) ?? [])];
+  const { buffer, add } = opened(COUNTS);
+  expect(pieces.map((piece) => add(JSON.parse(JSON.stringify(piece))))).toEqual([undefined, undefined]);
+  expect([count(buffer, 'a'), count(buffer, 'ü'), count(buffer, 'b')]).toEqual([
+    [3, 1_003],
+    [0, 1_000],
+    [0, -Infinity],
+  ]);
+  const { isCarried: _, ...other } = COUNTS;
+  expect(carriedKindOf(other)).toBeUndefined();
+});
+
+for (const piece of [
+  ['', 1, 1],
+  ['k', -1, 1],
+  ['k', 1, null],
+  ['k', '1', 1],
+  [1, 1, 1],
+  'k',
+  ['x'.repeat(70_000), 1, 1],
+])
+  test(`an upgrade refuses the count ${JSON.stringify(piece).slice(0, 30)}`, () => {
+    expect(opened(COUNTS).add(piece)).toBe('a count is malformed');
+  });
+
+test('an upgrade drops no count for another one', () => {
+  const { add } = opened(COUNTS);
+  const refusals = Array.from({ length: 300 }, (_, nth) => add([`${nth}${'x'.repeat(200)}`, 1, 1]));
+  expect(new Set(refusals)).toEqual(new Set([undefined, 'a count has no room']));
 });
 
 const peer = (address: string) => ({ address });

@@ -4,6 +4,7 @@ import {
   DictionaryFault,
   eventFields,
   openDictionary,
+  openRequestRates,
   openRing,
   readEventFields,
   readValueText,
@@ -32,6 +33,8 @@ const MOST_EVENTS = 1_000;
 const MOST_GENERATION = 2 ** 52;
 /** The longest lifetime of an entry: milliseconds of 15 digits, as in a cluster. */
 const MOST_TTL_MS = 999_999_999_999_999;
+/** The longest key of a zone. */
+const MOST_KEY_BYTES = 65_535;
 const OWN = { counter: 0, sequence: 0, origin: 0 } as const;
 
 /** The error of a piece that is refused. Its message contains nothing of the piece, which may be secret. */
@@ -89,6 +92,38 @@ const events: CarriedKind = {
   },
 };
 
+/** Keys with their counts, and when these were written. */
+const counts: CarriedKind = {
+  *pieces(buffer) {
+    const rates = openRequestRates(buffer, MASTER_THREAD);
+    for (let cursor: number | undefined = 0; cursor !== undefined;) {
+      if (!rates.acquire()) return;
+      const part: ReturnType<typeof rates.scan> = rates.scan(cursor);
+      rates.release();
+      // A key that was refused at its first request was never written.
+      for (const { key, number, writtenMs } of part.counts) if (writtenMs > 0) yield [key, number, writtenMs];
+      cursor = part.next;
+    }
+  },
+  restorer(buffer) {
+    const rates = openRequestRates(buffer, MASTER_THREAD);
+    return (piece) => {
+      const [key, number, writtenMs] = listOf(piece);
+      const isKey = typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= MOST_KEY_BYTES;
+      if (!isKey || !isCount(number) || !isCount(writtenMs)) throw new PieceFault('a count is malformed');
+      rates.choose(key);
+      if (!rates.acquire()) throw new PieceFault('a zone is busy');
+      const hasRoom = rates.find(-Infinity);
+      if (hasRoom) {
+        rates.number = number;
+        rates.writtenMs = writtenMs;
+      }
+      rates.release();
+      if (!hasRoom) throw new PieceFault('a count has no room');
+    };
+  },
+};
+
 /** The members of a group, within the limits of its configuration. */
 const membersOf = ({
   bytes,
@@ -124,11 +159,15 @@ function isGeneration(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_GENERATION;
 }
 
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 function isTtl(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MOST_TTL_MS;
 }
 
-const NAMES = ['dictionary', 'events', 'members'] as const;
+const NAMES = ['dictionary', 'events', 'members', 'counts'] as const;
 type KindName = (typeof NAMES)[number];
 
 /** Tells whether this program knows a kind by its name. */
@@ -146,6 +185,8 @@ export function carriedKindOf(
   if (declaration.kind === 'dictionary')
     return declaration.isShared ? undefined : { name: 'dictionary', ...dictionary };
   if (declaration.kind === 'ring') return declaration.isCarried ? { name: 'events', ...events } : undefined;
+  if (declaration.kind === 'request limit')
+    return declaration.isCarried ? { name: 'counts', ...counts } : undefined;
   if (declaration.kind !== 'shared text' || !declaration.carried) return undefined;
   const { carried, bytes } = declaration;
   return { name: 'members', ...membersOf({ ...carried, bytes }) };

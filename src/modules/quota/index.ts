@@ -46,7 +46,13 @@ export const quota = moduleFor<QuotaConfig>()<OpenZones>({
     zones.flatMap((zone, index) => {
       const { name, sizeBytes, keyText, window } = zone;
       const key = `quota ${window} ${keyText}`;
-      const counts = { name: memoryName(name), kind: 'request limit', sizeBytes, key } as const;
+      const counts = {
+        name: memoryName(name),
+        kind: 'request limit',
+        sizeBytes,
+        key,
+        isCarried: true,
+      } as const;
       const state = stateOf(zone);
       return [counts, ...(state ? [state] : [])].map((each) => ({
         zone: each,
