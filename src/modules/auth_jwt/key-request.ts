@@ -31,6 +31,7 @@ export function compileKeyRequest(
   const uriOf = build.value(uri);
   const nameOf = (target: string): string => `${format} ${target}`;
   return {
+    isOfRequest: true,
     known(x) {
       const target = uriOf(x);
       const name = nameOf(target);

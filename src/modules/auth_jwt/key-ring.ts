@@ -24,17 +24,28 @@ export class KeyRing {
   readonly asks: boolean;
   readonly #config: AuthJwtConfig;
   readonly #origins: readonly KeyOrigin[];
+  readonly #isOfRequest: boolean;
+  /** The keys at one time: requests of one millisecond share them. */
+  #now: { readonly ms: number; readonly ring: Ring } | undefined;
   readonly #joined = new LRUCache<string, KeySet>({ max: MOST_SETS });
   #last: { readonly sets: readonly KeySet[]; readonly keys: KeySet } | undefined;
 
   constructor(config: AuthJwtConfig, origins: readonly KeyOrigin[]) {
     this.#config = config;
     this.#origins = origins;
+    this.#isOfRequest = origins.some(({ isOfRequest }) => isOfRequest);
     this.asks = origins.some(({ ask }) => ask);
   }
 
   /** The keys that are known now. */
   of(x: Exchange, nowMs: number): Ring {
+    if (this.#now?.ms === nowMs) return this.#now.ring;
+    const ring = this.#find(x, nowMs);
+    if (!this.#isOfRequest) this.#now = { ms: nowMs, ring };
+    return ring;
+  }
+
+  #find(x: Exchange, nowMs: number): Ring {
     if (this.#origins.length === 0) return NO_KEYS;
     const sets: KeySet[] = [];
     const faults: string[] = [];
@@ -48,11 +59,13 @@ export class KeyRing {
 
   /** Waits for keys: of sources without any, or the one that a token names. `undefined`: there is nothing to wait for. */
   ask(x: Exchange, missing: 'all' | 'one', nowMs: number): Promise<unknown> | undefined {
+    this.#now = undefined;
     const waits = this.#origins.flatMap((origin) => {
       const isAsked = missing === 'one' || 'fault' in origin.known(x, nowMs);
       return (isAsked && origin.ask?.(x, missing)) || [];
     });
-    return waits.length > 0 ? Promise.all(waits) : undefined;
+    if (waits.length === 0) return undefined;
+    return Promise.all(waits).finally(() => (this.#now = undefined));
   }
 
   /** Joins sets. They are joined again only if one of them has changed. */

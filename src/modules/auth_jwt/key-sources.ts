@@ -28,8 +28,9 @@ export function compileOrigins(
   return [
     ...nginzOrigins(config, sources, build),
     ...keyFiles.map((file): KeyOrigin => {
-      const pathOf = 'path' in file ? () => file.path : compileNamedFile(file, build, 'key file');
-      return fileOrigin(pathOf, files.jwks, keyCacheMs);
+      if ('path' in file) return fileOrigin(() => file.path, files.jwks, keyCacheMs);
+      const pathOf = compileNamedFile(file, build, 'key file');
+      return { ...fileOrigin(pathOf, files.jwks, keyCacheMs), isOfRequest: true };
     }),
     ...keyRequests.map((request) =>
       'uri' in request

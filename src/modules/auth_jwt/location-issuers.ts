@@ -78,7 +78,7 @@ export class LocationIssuers {
 
   /** The issuer that a token names in `iss`, which is not verified yet, or else whoever has the location's keys. */
   of(token: string): LocationIssuer | undefined {
-    if (!isJwt(token)) return this.#asked ?? this.#own;
+    if (this.#asked && !isJwt(token)) return this.#asked;
     if (this.#byName.size === 0) return this.#own;
     const claims = this.#verifier.known(token)?.claims ?? payloadOf(token);
     const members = claims?.members ?? {};

@@ -120,8 +120,17 @@ function isTrue(value: string): boolean {
 
 const NO_SCOPES: ReadonlySet<string> = new Set();
 
+/** The scopes of tokens that are kept. */
+const SCOPES = new WeakMap<VerifiedToken, ReadonlySet<string>>();
+
+function scopesOf(token: VerifiedToken): ReadonlySet<string> {
+  const known = SCOPES.get(token) ?? readScopes(token);
+  SCOPES.set(token, known);
+  return known;
+}
+
 /** The scopes of a token: words of `scope` (RFC 8693, 4.2), or `scp`, an array or words. */
-function scopesOf({ claims: { members } }: VerifiedToken): ReadonlySet<string> {
+function readScopes({ claims: { members } }: VerifiedToken): ReadonlySet<string> {
   const given = ['scope', 'scp'].flatMap((name): unknown[] => {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     return typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : [];
