@@ -55,6 +55,7 @@ interface Status {
   readonly locations: readonly LocationStatus[];
   readonly pools: readonly PoolStatus[];
   readonly quotas: readonly QuotaStatus[];
+  readonly issuers: readonly IssuerStatus[];
   readonly flags: Readonly<Record<string, boolean>>;
 }
 
@@ -88,6 +89,13 @@ interface QuotaStatus {
   readonly passed: number;
   readonly refused: number;
   readonly failed: number;
+}
+
+/** The keys of an issuer of tokens. */
+interface IssuerStatus {
+  readonly issuer: string;
+  /** Absent: they have never been fetched. */
+  readonly keysAgeSeconds?: number;
 }
 
 /** An earlier count of requests with its time, for the rate since then. */
@@ -126,6 +134,10 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
     locations: locationsOf(readings),
     pools: poolsOf(readings),
     quotas: quotasOf(readings),
+    issuers: readings.all('gw_jwks_age_seconds').map(({ labels, value }) => ({
+      issuer: labels['issuer'] ?? '',
+      ...(Number.isFinite(value) && { keysAgeSeconds: value }),
+    })),
     flags: Object.fromEntries(
       readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
     ),
@@ -208,7 +220,7 @@ function quotasOf(readings: MetricSamples): readonly QuotaStatus[] {
 }
 
 function statusText(status: Status): string {
-  const { connections, requests, lastReload, workers, locations, pools, quotas, flags } = status;
+  const { connections, requests, lastReload, workers, locations } = status;
   const { version, supervisor = version } = status;
   const older = supervisor === version ? '' : ` · supervisor ${supervisor} until the next start`;
   const lines = [
@@ -229,6 +241,14 @@ function statusText(status: Status): string {
       ['SERVER', 'LOCATION', 'REQUESTS', '2xx', '3xx', '4xx', '5xx', 'MEAN'],
       ...locations.map(locationCells),
     ]),
+    ...partTables(status),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** What the gateway depends on and what it limits. */
+function partTables({ pools, quotas, issuers, flags }: Status): readonly string[] {
+  return [
     ...table('pools', [
       ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
       ...pools.map(({ database, max, available, waiting, timeouts }) =>
@@ -239,12 +259,18 @@ function statusText(status: Status): string {
       ['QUOTA', 'PASSED', 'REFUSED', 'FAILED'],
       ...quotas.map(({ zone, passed, refused, failed }) => [zone, passed, refused, failed].map(String)),
     ]),
+    ...table('issuers', [
+      ['ISSUER', 'KEYS OF'],
+      ...issuers.map(({ issuer, keysAgeSeconds: age }) => [
+        issuer,
+        age === undefined ? 'never' : `${Math.round(age)} s ago`,
+      ]),
+    ]),
     ...table('flags', [
       ['FLAG', 'STATE'],
       ...Object.entries(flags).map(([name, on]) => [name, on ? 'on' : 'off']),
     ]),
   ];
-  return lines.map((line) => `${line}\n`).join('');
 }
 
 function locationCells({ server, location, requests, classes, meanSeconds }: LocationStatus): string[] {

@@ -1,2 +1,2 @@
 export { IssuerDocuments, type KeysOrFault } from './issuer-documents.ts';
-export { type IssuerSource, issuerUrlFault, issuerZone, metadataOf } from './issuer-source.ts';
+export { type IssuerSource, issuerUrlFault, issuerZone, metadataOf, nameOfIssuer } from './issuer-source.ts';

@@ -3,7 +3,13 @@ import { fetchText, type TextResponse } from '../client/index.ts';
 import { isObject, parseJson } from '../json.ts';
 import { type KeySet, readKeySet } from '../tokens/index.ts';
 import { monotonicMs, type SharedText } from '../zone/index.ts';
-import { type IssuerSource, issuerUrlFault, MOST_KEYS_BYTES, MOST_METADATA_BYTES } from './issuer-source.ts';
+import {
+  type IssuerSource,
+  issuerUrlFault,
+  MOST_KEYS_BYTES,
+  MOST_METADATA_BYTES,
+  nameOfIssuer,
+} from './issuer-source.ts';
 
 /** Keys, or why there are none. */
 export type KeysOrFault = KeySet | { readonly fault: string };
@@ -104,13 +110,13 @@ export class IssuerDocuments {
   /** The keys, as long as they may serve. */
   keys(): KeysOrFault {
     if (this.#serves()) return this.#keys;
-    return { fault: `no keys from "${nameOf(this.#parts.source)}": ${this.#record.fault}` };
+    return { fault: `no keys from "${nameOfIssuer(this.#parts.source)}": ${this.#record.fault}` };
   }
 
   /** The metadata, as long as they may serve; without any members if the issuer has none. */
   metadata(): Metadata | { readonly fault: string } {
     if (this.#serves()) return this.#metadata;
-    return { fault: `no metadata from "${nameOf(this.#parts.source)}": ${this.#record.fault}` };
+    return { fault: `no metadata from "${nameOfIssuer(this.#parts.source)}": ${this.#record.fault}` };
   }
 
   /** How long ago the documents were fetched; `undefined`: they never were. */
@@ -195,7 +201,7 @@ export class IssuerDocuments {
       if (this.#isClosed) return;
       const fault = signal.aborted ? 'no response within 5 s' : (error as Error).message;
       this.#write((record) => ({ ...record, failedAtMs: monotonicMs(), fault }));
-      tell('failed', `keys of "${nameOf(source)}" could not be fetched: ${fault}`);
+      tell('failed', `keys of "${nameOfIssuer(source)}" could not be fetched: ${fault}`);
     } finally {
       clearTimeout(timer);
     }
@@ -227,11 +233,6 @@ export class IssuerDocuments {
 
 function recordOf(text: string): DocumentRecord {
   return text === '' ? NOTHING : (JSON.parse(text) as DocumentRecord);
-}
-
-/** What an issuer is called in messages. */
-function nameOf({ keysUrl, metadata }: IssuerSource): string {
-  return metadata?.issuer ?? keysUrl ?? '';
 }
 
 /** Fetches the documents of an issuer. Rejects with an error that says what is wrong with them. */

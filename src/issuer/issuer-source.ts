@@ -38,6 +38,11 @@ export function metadataOf(issuer: string): MetadataSource {
   };
 }
 
+/** What an issuer is called in messages. */
+export function nameOfIssuer({ keysUrl, metadata }: IssuerSource): string {
+  return metadata?.issuer ?? keysUrl ?? '';
+}
+
 /** The shared memory of the documents. The record repeats quotes of the texts with backslashes. */
 export function issuerZone({ keysUrl, metadata, trust }: IssuerSource): SharedTextDeclaration {
   const trusted = [trust?.ca, trust?.crl].filter((text) => text !== undefined);

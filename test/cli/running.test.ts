@@ -1,3 +1,5 @@
+import { jwks, startIssuer } from '../modules/auth_jwt/issuer.ts';
+import { SECRET } from '../harness/tokens.ts';
 import { expect, test } from 'vitest';
 import { oneGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
@@ -65,6 +67,18 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
     flags: { 'new-look': true },
     pools: [],
   });
+});
+
+test('gw status shows how old the keys of issuers are', async (t) => {
+  const issuer = await startIssuer(t, jwks({ a: SECRET }));
+  const gw = await load(
+    t,
+    `server { location /a { auth_jwt api; auth_jwt_key_request ${issuer.url}?secret=s3cret; echo x; }
+       location = /m { control_api metrics; } }`,
+  );
+  const read = async () => (await run(gw.dir, ['status', '-c', gw.conf])).stdout;
+  await expect.poll(read).toMatch(/\nissuers\n {2}ISSUER +KEYS OF\n {2}http:\S+\/jwks +\d s ago\n/);
+  expect(await read()).not.toContain('s3cret');
 });
 
 test('gw status shows the counts of quotas', async (t) => {

@@ -132,7 +132,7 @@ const examples: Readonly<Record<string, Example>> = {
   'mcp-oauth.conf': {
     env: async (t) => {
       tokenIssuer ??= await startMetadata(t);
-      const { dsn } = await postgres('create table fruit (id int); grant select on fruit to web_user');
+      const { dsn } = await postgres('create schema api; grant usage on schema api to web_user');
       return { ISSUER: tokenIssuer.iss, DATABASE_URL: dsn };
     },
     calls: async (gw) => {

@@ -109,7 +109,7 @@ function nameOf(variable: string): string {
 }
 
 const signatureOff: ModuleRule<AuthJwtConfig> = {
-  id: 'GW989',
+  id: 'GW979',
   slug: 'jwt-signature-off',
   severity: 'error',
   summary: '"jwt_validate_sig off" where clients can ask',
@@ -137,6 +137,57 @@ const signatureOff: ModuleRule<AuthJwtConfig> = {
   },
 };
 
+const bindingOff: ModuleRule<AuthJwtConfig> = {
+  id: 'GW977',
+  slug: 'jwt-binding-off',
+  severity: 'warning',
+  summary: 'tokens that are bound to a certificate, and taken without it',
+  why: 'An issuer binds a token to a client certificate so that a stolen token is worth nothing. With "off" it counts from anybody.',
+  fix: 'Remove "auth_jwt_bound off". Behind a proxy that ends TLS, name the certificate that it forwards in "auth_jwt_client_certificate".',
+  bad: {
+    in: 'location',
+    text: 'auth_jwt api;\nauth_jwt_key_file keys.json;\nauth_jwt_bound off;',
+    files: { 'keys.json': KEYS },
+  },
+  good: {
+    in: 'location',
+    text: 'auth_jwt api;\nauth_jwt_key_file keys.json;\nauth_jwt_bound auto;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.uses('auth_jwt_bound'))
+      if (node.args[0]?.value === 'off')
+        yield { at: node, message: 'tokens that are bound to a client certificate count without it' };
+  },
+};
+
+const unsignedClaims: ModuleRule<AuthJwtConfig> = {
+  id: 'GW978',
+  slug: 'jwt-unsigned-claims',
+  severity: 'warning',
+  summary: 'encrypted claims that nobody has signed',
+  why: 'With an RSA key, whoever has the public key can encrypt a token with any claims: it says nothing about who made it.',
+  fix: 'Use "auth_jwt_type nested", or secrets ("oct") that only the issuer has.',
+  bad: {
+    in: 'location',
+    text: 'auth_jwt api;\nauth_jwt_key_file keys.json;\nauth_jwt_type encrypted;',
+    files: { 'keys.json': KEYS },
+  },
+  good: {
+    in: 'location',
+    text: 'auth_jwt api;\nauth_jwt_key_file keys.json;\nauth_jwt_type nested;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    for (const { node } of config.uses('auth_jwt_type'))
+      if (node.args[0]?.value === 'encrypted')
+        yield {
+          at: node,
+          message: 'the claims are encrypted and not signed: with RSA keys anybody can make them',
+        };
+  },
+};
+
 function isInternal(block: BlockView): boolean {
   return block.own().some(({ name }) => name.value === 'internal');
 }
@@ -147,4 +198,6 @@ export const rules: readonly ModuleRule<AuthJwtConfig>[] = [
   tokenInQuery,
   jwtClaimCase,
   signatureOff,
+  bindingOff,
+  unsignedClaims,
 ];

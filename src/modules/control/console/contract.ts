@@ -41,6 +41,8 @@ export interface Overview {
   readonly rings: readonly { readonly name: string; readonly published: number; readonly dropped: number }[];
   /** Requests of quota zones, of all keys together; only zones that have counted any. */
   readonly quotas: readonly QuotaLoad[];
+  /** Issuers of tokens whose keys are fetched; `null`: they never were. */
+  readonly issuers: readonly { readonly name: string; readonly keysAgeMs: number | null }[];
   readonly upstreams: readonly UpstreamLoad[];
   /** The configuration has clusters. */
   readonly hasClusters: boolean;

@@ -92,6 +92,13 @@ function quotaLoads(families: readonly MetricFamily[]): readonly QuotaLoad[] {
   });
 }
 
+function issuerKeys(families: readonly MetricFamily[]): Overview['issuers'] {
+  return samplesOf(families, 'gw_jwks_age_seconds').map(({ labels, value }) => ({
+    name: labels['issuer'] ?? '',
+    keysAgeMs: Number.isFinite(value) ? value * 1_000 : null,
+  }));
+}
+
 const RECENT_MS = 60_000;
 
 /** Compiles the overview, from the counters of all workers. */
@@ -125,6 +132,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
       stores: commandLoads(families),
       rings: ringLoads(families),
       quotas: quotaLoads(families),
+      issuers: issuerKeys(families),
       upstreams,
       hasClusters: worker.clusters.size > 0,
     };

@@ -1,3 +1,5 @@
+import { jwks, startIssuer } from '../../auth_jwt/issuer.ts';
+import { SECRET } from '../../../harness/tokens.ts';
 import { expect, test } from 'vitest';
 import {
   DATA_PATHS,
@@ -254,4 +256,19 @@ test('the overview has the counts of quotas, and none of their keys', async (t) 
   expect(await seen()).toEqual([]);
   for (let nth = 0; nth < 3; nth += 1) await gw.fetch('/a?k=secret-key');
   await expect.poll(seen).toEqual([{ name: 'daily', passed: 2, refused: 1, failed: 0 }]);
+});
+
+test('the overview has the issuers of tokens, and how old their keys are', async (t) => {
+  const issuer = await startIssuer(t, jwks({ a: SECRET }));
+  const gone = 'http://127.0.0.1:1';
+  const gw = await startGateway(
+    t,
+    `token_issuer gone { issuer ${gone}; }
+     server { location /a { auth_jwt api; auth_jwt_issuer gone; auth_jwt_key_request ${issuer.url}; echo x; } ${CONSOLE} }`,
+  );
+  const seen = async () => (await read<Overview>(gw, DATA_PATHS.overview)).issuers;
+  await expect.poll(seen).toEqual([
+    { name: issuer.url, keysAgeMs: expect.any(Number) as number },
+    { name: gone, keysAgeMs: null },
+  ]);
 });

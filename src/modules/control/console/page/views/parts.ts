@@ -7,7 +7,7 @@ import { meter } from '../marks.ts';
 
 /** Returns the parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
 export function partCards(seen: LiveOverview): readonly HTMLElement[] {
-  const { databases, stores, rings, quotas, workers, upstreams, bounds } = seen;
+  const { databases, stores, rings, quotas, issuers, workers, upstreams, bounds } = seen;
   return [
     card(
       'Databases',
@@ -28,6 +28,7 @@ export function partCards(seen: LiveOverview): readonly HTMLElement[] {
       ),
     ),
     ...(quotas.length > 0 ? [card('Quotas', '', quotas.map(quotaRow))] : []),
+    ...(issuers.length > 0 ? [card('Issuers of tokens', '', issuers.map(issuerRow))] : []),
     card('Upstreams', 'This configuration has no upstream groups.', upstreams.map(upstreamRow)),
     configurationCard(seen),
   ];
@@ -91,6 +92,13 @@ function quotaRow({ name, passed, refused, failed }: QuotaLoad): HTMLElement {
   return row(name, {
     value: plural(passed, 'request'),
     detail: `${count(refused)} refused${broken}`,
+  });
+}
+
+function issuerRow({ name, keysAgeMs }: LiveOverview['issuers'][number]): HTMLElement {
+  return row(name, {
+    value: keysAgeMs === null ? 'no keys' : 'keys',
+    detail: keysAgeMs === null ? 'never fetched' : `fetched ${Math.round(keysAgeMs / 1_000)} s ago`,
   });
 }
 
