@@ -63,7 +63,7 @@ const examples: Readonly<Record<string, Example>> = {
         { status: 200, body: 'hello example\n' },
         { headers: { 'x-api-key': key } },
       );
-      expect(headers.get('ratelimit')).toMatch(/^"daily";r=999;t=\d+$/);
+      expect(headers.get('ratelimit')).toMatch(/^"keys";r=20;t=\d+, "daily";r=999;t=\d+$/);
     },
   },
   'login.conf': {

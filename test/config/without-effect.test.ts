@@ -27,6 +27,7 @@ const DIRECTIVES = `
   http2_max_header_size http2_idle_timeout http2_recv_timeout http2_max_concurrent_pushes http2_push http2_push_preload
   http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size quic_bpf quic_retry quic_gso quic_active_connection_id_limit
   quic_host_key
+  oidc_allow_insecure_http
   ssl_early_data ssl_buffer_size ssl_certificate_compression`;
 
 const SOCKETS =
