@@ -60,6 +60,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     /^(modern_browser|ancient_browser|google_perftools_profiles|degrad|eventport_|kqueue_|devpoll_|iocp_)/,
     'this nginx module is not available in gw',
   ],
+  [/^api$/, 'use control_api: "control_api keyval" has the entries of keyval zones'],
   [
     /^(status_zone|api|queue|ntlm|session_log|zone_sync|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
     'it belongs to the commercial nginx',
