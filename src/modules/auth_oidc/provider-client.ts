@@ -126,7 +126,7 @@ export class ProviderClient {
       const userinfo = this.#provider.userinfo
         ? await this.#userinfo(server, { accessToken: tokens.access_token, idToken })
         : undefined;
-      return tokensOf(tokens, { idToken: idToken.text, userinfo });
+      return tokensOf(tokens, { idToken, userinfo });
     });
   }
 
@@ -164,8 +164,8 @@ export class ProviderClient {
       const idToken = tokens.id_token === undefined ? old : await this.#verified(tokens.id_token);
       if (idToken.claims.members['sub'] !== old.claims.members['sub'])
         throw new ProviderFault('refused', 'the new ID token is that of another client');
-      const { refreshToken, userinfo } = before;
-      return { refreshToken, ...withoutAbsent(tokensOf(tokens, { idToken: idToken.text, userinfo })) };
+      const { refreshToken, userinfo, sid } = before;
+      return { refreshToken, sid, ...withoutAbsent(tokensOf(tokens, { idToken, userinfo })) };
     });
   }
 
@@ -293,11 +293,19 @@ function codeText(code: string): string {
 
 function tokensOf(
   { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds }: TokenEndpointResponse,
-  kept: Pick<SessionTokens, 'idToken' | 'userinfo'>,
+  { idToken, userinfo }: { readonly idToken: VerifiedToken; readonly userinfo: string | undefined },
 ): SessionTokens {
+  const { sid } = idToken.claims.members;
   const sinceMs = Date.now();
   const access = seconds === undefined ? undefined : { sinceMs, untilMs: sinceMs + seconds * 1_000 };
-  return { ...kept, accessToken, refreshToken, access };
+  return {
+    idToken: idToken.text,
+    userinfo,
+    sid: typeof sid === 'string' ? sid : undefined,
+    accessToken,
+    refreshToken,
+    access,
+  };
 }
 
 function withoutAbsent<T extends object>(value: T): T {

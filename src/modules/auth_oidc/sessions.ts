@@ -14,6 +14,8 @@ export interface SessionTokens {
   readonly refreshToken?: string | undefined;
   /** When the access token was given, and when it ends, in milliseconds since the epoch; absent: it has no end. */
   readonly access?: { readonly sinceMs: number; readonly untilMs: number } | undefined;
+  /** The id of the session at the provider; a later ID token may lack it. */
+  readonly sid?: string | undefined;
   /** What the provider knows of the client, as JSON. */
   readonly userinfo?: string | undefined;
 }
@@ -35,6 +37,7 @@ interface LogoutSubject {
 }
 
 const ID = /^[\w-]{43}$/;
+const NO_MARK = '-';
 const ID_BYTES = 32;
 /** Largest session. */
 const MOST_BYTES = 65_536;
@@ -48,6 +51,7 @@ const INDEX_MS = 60_000;
 const MOST_OPENED = 4_194_304;
 
 interface Opened {
+  readonly key: string;
   /** The entry that it was opened from. */
   readonly entry: string;
   readonly session: Session;
@@ -107,17 +111,16 @@ export class Sessions {
   }
 
   #entryOf(id: string, tokens: SessionTokens): string {
-    const { sid, sub } = readVerified(tokens.idToken)?.claims.members ?? {};
-    const marks = [this.#mark('sid', sid), this.#mark('sub', sub)];
+    const sub = readVerified(tokens.idToken)?.claims.members['sub'];
+    const marks = [this.#mark('sid', tokens.sid), this.#mark('sub', sub)];
     const entry = [...marks, sealOf(id).seal(JSON.stringify(tokens))].join(' ');
     if (entry.length > MOST_BYTES) throw new StoreFault(`a session has more than ${MOST_BYTES} bytes`);
     return entry;
   }
 
   /** Makes a session known under the id that it has at the provider: anybody may ask for that (`endBySid`). */
-  #addToIndex({ idToken }: SessionTokens, key: string): void {
-    const sid = readVerified(idToken)?.claims.members['sid'];
-    if (typeof sid !== 'string') return;
+  #addToIndex({ sid }: SessionTokens, key: string): void {
+    if (sid === undefined) return;
     const name = this.#nameOf('sid', sid);
     const before = String(this.#dictionary.get(name) ?? '').split('\n');
     const keys = [key, ...before.filter((one) => one !== '' && one !== key)].slice(0, MOST_OF_SID);
@@ -127,13 +130,13 @@ export class Sessions {
   /** Returns a session by the id in its cookie. Throws a `StoreFault`. */
   find(id: string): Session | undefined {
     if (!ID.test(id)) return undefined;
-    const key = this.#key(id);
+    const known = this.#opened.get(id);
+    const key = known?.key ?? this.#key(id);
     const entry = this.#ask(() => this.#dictionary.get(key));
     if (typeof entry !== 'string') return undefined;
-    const known = this.#opened.get(key);
     if (known?.entry === entry) return this.#used(known);
     const session = openEntry(id, entry);
-    if (session) this.#opened.set(key, { entry, session, usedMs: Date.now() });
+    if (session) this.#opened.set(id, { key, entry, session, usedMs: Date.now() });
     return session;
   }
 
@@ -143,8 +146,8 @@ export class Sessions {
     const nowMs = Date.now();
     if (nowMs - usedMs < INDEX_MS) return session;
     opened.usedMs = nowMs;
-    const { sid } = session.idToken.claims.members;
-    if (typeof sid === 'string') this.#ask(() => this.#dictionary.get(this.#nameOf('sid', sid)));
+    const { sid } = session.tokens;
+    if (sid !== undefined) this.#ask(() => this.#dictionary.get(this.#nameOf('sid', sid)));
     return session;
   }
 
@@ -162,14 +165,21 @@ export class Sessions {
     });
   }
 
-  /** Ends all sessions of a subject. It looks at all sessions, so only the provider itself may ask for it. */
+  /**
+   * Ends all sessions of a subject: with an id, those with this id, and those of the client that have none. It looks at all
+   * sessions, so only the provider itself may ask for it.
+   */
   async endAll({ sid, sub }: LogoutSubject): Promise<void> {
-    const index = sid === undefined ? 1 : 0;
-    const mark = sid === undefined ? this.#mark('sub', sub) : this.#mark('sid', sid);
+    const [sidMark, subMark] = [this.#mark('sid', sid), this.#mark('sub', sub)];
+    const isMeant = (entry: string): boolean => {
+      const [ofSid, ofSub] = entry.split(' ', 2);
+      if (sid !== undefined && ofSid !== NO_MARK) return ofSid === sidMark;
+      return sub !== undefined && ofSub === subMark;
+    };
     for (let cursor: number | undefined = 0; cursor !== undefined;) {
       const part = this.#part(cursor);
       for (const { key, value } of part.entries) {
-        if (!this.#isSession(key) || String(value).split(' ', 2)[index] !== mark) continue;
+        if (!this.#isSession(key) || !isMeant(String(value))) continue;
         this.#ask(() => this.#dictionary.delete(key));
       }
       cursor = part.next;
@@ -246,7 +256,7 @@ export class Sessions {
 
   /** What a logout finds a session by, without telling who it belongs to. */
   #mark(kind: string, value: unknown): string {
-    return typeof value === 'string' ? digest(JSON.stringify([this.#realm, kind, value])) : '-';
+    return typeof value === 'string' ? digest(JSON.stringify([this.#realm, kind, value])) : NO_MARK;
   }
 }
 

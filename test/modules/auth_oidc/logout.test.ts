@@ -115,6 +115,8 @@ interface Back {
   readonly it: string;
   readonly claims: Record<string, unknown>;
   readonly prepare?: (provider: FakeProvider) => void;
+  /** The ids of the sessions at the provider, where they are others. */
+  readonly sids?: readonly undefined[];
   readonly status: number;
   /** What the sessions have then: two of Ann, the second with another id, and one of Bob. */
   readonly after: readonly number[];
@@ -125,6 +127,19 @@ const STAY = [200, 200, 200];
 const backs: readonly Back[] = [
   { it: 'by the id of a session', claims: { sid: 'sid-1', sub: 'ann' }, status: 200, after: [302, 200, 200] },
   { it: 'by the client alone', claims: { sub: 'ann' }, status: 200, after: [302, 302, 200] },
+  {
+    it: 'by an id that no session has, of a client',
+    claims: { sid: 'sid-9', sub: 'ann' },
+    status: 200,
+    after: STAY,
+  },
+  {
+    it: 'by an id, of a client whose sessions have none',
+    claims: { sid: 'sid-9', sub: 'ann' },
+    sids: [undefined, undefined, undefined],
+    status: 200,
+    after: [302, 302, 200],
+  },
   { it: 'of nobody', claims: { sub: 'carol' }, status: 200, after: STAY },
   { it: 'without an id and a client', claims: {}, status: 400, after: STAY },
   { it: 'with a nonce', claims: { sub: 'ann', nonce: 'x' }, status: 400, after: STAY },
@@ -151,7 +166,7 @@ const backs: readonly Back[] = [
   },
 ];
 
-for (const { it, claims, prepare, status, after } of backs)
+for (const { it, claims, prepare, sids, status, after } of backs)
   test(`a logout token ${it}: ${status}`, async (t) => {
     const { gw, provider } = await load(t, { more: 'backchannel_logout_uri /back;' });
     const visitors = [new Visitor(), new Visitor(), new Visitor()];
@@ -161,7 +176,7 @@ for (const { it, claims, prepare, status, after } of backs)
       { sub: 'bob', sid: 'sid-3' },
     ];
     for (const [index, visitor] of visitors.entries()) {
-      provider.claims = all[index] ?? {};
+      provider.claims = { ...all[index], ...(sids && { sid: sids[index] }) };
       await visitor.follow(gw.url);
     }
     prepare?.(provider);

@@ -115,3 +115,17 @@ for (const { it, more, gives } of unrenewed)
     expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
     expect(provider.refreshes).toBe(0);
   });
+
+test('a session keeps its id at the provider, though a new ID token lacks it', async (t) => {
+  const { gw, provider, visitor } = await load(t, {
+    more: 'frontchannel_logout_uri /front;',
+    prepare: shortLived,
+  });
+  await visitor.follow(gw.url);
+  provider.claims = { sub: 'ann' };
+  provider.expiresIn = 300;
+  await expect.poll(async () => (await visitor.open(gw.url), provider.refreshes), { timeout: 5_000 }).toBe(1);
+  const query = new URLSearchParams({ iss: provider.issuer, sid: 'sid-1' }).toString();
+  expect((await gw.fetch(`/front?${query}`)).status).toBe(200);
+  expect(await visitor.open(gw.url)).toMatchObject({ status: 302 });
+});
