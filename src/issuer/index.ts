@@ -1,2 +1,9 @@
 export { IssuerDocuments, type KeysOrFault } from './issuer-documents.ts';
-export { type IssuerSource, issuerUrlFault, issuerZone, metadataOf, nameOfIssuer } from './issuer-source.ts';
+export {
+  type IssuerSource,
+  isLoopback,
+  issuerUrlFault,
+  issuerZone,
+  metadataOf,
+  nameOfIssuer,
+} from './issuer-source.ts';

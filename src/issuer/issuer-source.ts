@@ -62,6 +62,11 @@ export function issuerZone({ keysUrl, metadata, trust }: IssuerSource): SharedTe
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
+/** True for a host, as URLs have it, that only this machine reaches. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(hostname);
+}
+
 /** Why documents may not be fetched from a URL, or tokens sent to it. */
 export function issuerUrlFault(text: string): string | undefined {
   if (text.includes('$')) return 'it is asked once for all requests: no variables';
@@ -69,7 +74,7 @@ export function issuerUrlFault(text: string): string | undefined {
     return 'expected a URL such as https://issuer.example/path';
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== '' || password !== '') return 'no user name and no password';
-  if (protocol === 'http:' && !LOOPBACK.test(hostname))
+  if (protocol === 'http:' && !isLoopback(hostname))
     return 'whoever is on the way could replace what it says: use https';
   return undefined;
 }

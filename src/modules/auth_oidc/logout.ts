@@ -1,7 +1,7 @@
 import { type Exchange, logContext } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
 import { isObject } from '../../json.ts';
-import { noCookieText, sessionValues } from './cookies.ts';
+import { noCookieText, sessionValues, takenCookies } from './cookies.ts';
 import { endUncached } from './login.ts';
 import type { OpenProvider } from './open-provider.ts';
 import { type Metadata, ProviderFault } from './provider-client.ts';
@@ -27,8 +27,14 @@ function endOwn(x: Exchange, { provider, sessions }: OpenProvider, isSecure: boo
     ended = sessions.find(value) ?? ended;
     sessions.end(value);
   }
-  x.response.setHeader('Set-Cookie', noCookieText(provider.cookieName, isSecure));
+  removeCookie(x, provider.cookieName, isSecure);
   return ended;
+}
+
+/** A page of another site that asks without the cookie does not get it removed either. */
+function removeCookie(x: Exchange, cookieName: string, isSecure: boolean): void {
+  if (takenCookies(x).some(({ name }) => name === cookieName))
+    x.response.setHeader('Set-Cookie', noCookieText(cookieName, isSecure));
 }
 
 /** `logout_uri`: ends the session here, then at the provider (OpenID Connect RP-Initiated Logout 1.0). */
@@ -71,7 +77,7 @@ export function logOutInFront(x: Exchange, open: OpenProvider, site: Site): void
   else if (iss !== open.provider.issuer || !sid) return endUncached(x, 400);
   else {
     open.sessions.endBySid(sid);
-    x.response.setHeader('Set-Cookie', noCookieText(open.provider.cookieName, site.isSecure));
+    removeCookie(x, open.provider.cookieName, site.isSecure);
   }
   x.response.replaceHeader('Cache-Control', 'no-store');
   x.send(200, 'text/html', '');

@@ -1,6 +1,6 @@
 import type { Build } from '../../contract/index.ts';
 import { encodeLocation, type Exchange } from '../../http/index.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../../issuer/index.ts';
 
 /** How clients see the host that they ask. */
 export interface Site {

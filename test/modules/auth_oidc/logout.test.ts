@@ -57,6 +57,15 @@ for (const { it, more, metadata = {}, location } of leaving)
     expect(again.status).toBe(302);
   });
 
+test('a logout without the cookie, as pages of other sites may ask for it, removes none', async (t) => {
+  const { gw, visitor } = await load(t, { more: 'logout_uri /logout;' });
+  await visitor.follow(gw.url);
+  const response = await gw.fetch('/logout');
+  expect(response.status).toBe(302);
+  expect(response.headers.get('set-cookie')).toBeNull();
+  expect(await statusOf(gw, visitor)).toBe(200);
+});
+
 test('the provider gets the ID token at a logout if that is configured', async (t) => {
   const site = 'server { location / { auth_oidc idp; echo -n $oidc_id_token; } }';
   const { gw, visitor } = await load(t, { more: 'logout_uri /logout; logout_token_hint on;', site });
