@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  type Credentials,
   type Build,
   compileCounter,
   moduleFor,
@@ -37,6 +38,15 @@ const MOST_TOKENS = 10_000;
 const MOST_BYTES = 65_536;
 
 /** True also for `off token=$variable`, where a token is read and none is required. */
+/** The argument or the header that a location takes its tokens from. */
+function credentialsOf(config: AuthJwtConfig): Credentials {
+  const [part, ...more] = protectionOf(config)?.token?.parts ?? [];
+  const variable = typeof part === 'object' && more.length === 0 && 'variable' in part ? part.variable : '';
+  const [, family, name = ''] = /^(arg|http)_(.+)$/.exec(variable) ?? [];
+  if (family === undefined) return {};
+  return family === 'arg' ? { arguments: [name] } : { headers: [name.replaceAll('_', '-')] };
+}
+
 function verifiesTokens(config: AuthJwtConfig): boolean {
   return readsTokens(config) && config.checksSignature !== false;
 }
@@ -189,6 +199,7 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
   settle: settleResource,
   ownLocations: metadataLocations,
   verifiesTokens,
+  credentials: credentialsOf,
   strangers: (config) => (requiresToken(config) && config.checksSignature !== false ? 'denied' : undefined),
   validate(config, report, { serverNames }) {
     if (!readsTokens(config)) return;

@@ -34,6 +34,19 @@ for (const { it, url, as } of shown)
     expect(JSON.stringify(await accountOf(explained, { url }))).not.toContain(KEY);
   });
 
+test('an explanation masks a token that a location takes from an argument', async (t) => {
+  const token = 'aaaaaaaaaa.bbbbbbbbbb.cccccccccc';
+  const jwks = '{"keys":[{"kty":"oct","kid":"a","k":"rSyBPR8NrQQDDXpUiJKFHrvbx8Oe2iAbqv4KTJgN9XA"}]}';
+  const explained = configured(
+    t,
+    'events {} http { server { listen 127.0.0.1:8080; auth_jwt a token=$arg_t; auth_jwt_key_file k; return 200; } }',
+    { k: jwks },
+  );
+  const text = await textOf(explained, { url: `http://127.0.0.1:8080/a?t=${token}` });
+  expect(text).toContain('/a?t=***');
+  expect(text).not.toContain(token);
+});
+
 test('an explanation masks the header that a location has its keys in, also where another text has the value', async (t) => {
   const explained = configured(t, conf('auth_api_key_pass on; return 200 "got $http_x_shop";'), files);
   const text = await textOf(explained, { url: 'http://127.0.0.1:8080/a', headers: [['X-Shop', KEY]] });
