@@ -135,7 +135,12 @@ interface ModuleSearch {
 export function modulePlace(name: string, { view, loaded, nth = 0 }: ModuleSearch): string {
   const content = [loaded.modules.find((module) => module.name === name)?.content ?? []].flat();
   const fields = view ? [...view.from(name)] : [];
+  const own = new Set(view?.own());
+  // What stands in the block itself says more than what it inherits.
   const [, field] =
-    fields.find(([each]) => content.includes(each)) ?? fields.find(([, { nodes }]) => nodes.length > 0) ?? [];
+    fields.find(([each]) => content.includes(each)) ??
+    fields.find(([, { nodes }]) => nodes.some((node) => own.has(node))) ??
+    fields.find(([, { nodes }]) => nodes.length > 0) ??
+    [];
   return placeText((field?.nodes[nth] ?? field?.nodes[0])?.name.span);
 }
