@@ -297,7 +297,8 @@ function tokensOf(
 ): SessionTokens {
   const { sid } = idToken.claims.members;
   const sinceMs = Date.now();
-  const access = seconds === undefined ? undefined : { sinceMs, untilMs: sinceMs + seconds * 1_000 };
+  // Tokens that end at once would be renewed for each request.
+  const access = seconds ? { sinceMs, untilMs: sinceMs + seconds * 1_000 } : undefined;
   return {
     idToken: idToken.text,
     userinfo,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { returnTarget } from '../../../src/modules/auth_oidc/site.ts';
+import { perTier } from '../../harness/tier.ts';
 import { call } from '../../harness/http.ts';
 import { CLIENT_ID, type FakeProvider } from './provider.ts';
 import { siteLoader } from './site.ts';
@@ -147,6 +148,42 @@ const targets = [
 
 for (const { it, target, back } of targets)
   test(`a login remembers ${it}`, () => expect(returnTarget(target)).toBe(back));
+
+test('whatever a login remembers leads to the own host', () => {
+  const pieces = [
+    '/',
+    '//',
+    '\\',
+    '\t',
+    '\n',
+    '\r',
+    ' ',
+    '.',
+    '..',
+    ':',
+    '@',
+    '?',
+    '#',
+    '%2f',
+    '%5c',
+    '%0a',
+    'ä',
+    '\u2028',
+  ];
+  const words = ['evil.example', 'https:', 'javascript:alert(1)', 'a', ''];
+  const all = [...pieces, ...words];
+  let seed = 1;
+  const draw = (): string => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return all[seed % all.length] ?? '';
+  };
+  for (let n = 0; n < perTier({ short: 5_000, long: 500_000 }); n += 1) {
+    const target = returnTarget(Array.from({ length: 1 + (n % 7) }, draw).join(''));
+    const { origin } = new URL(target, 'https://own.example/page');
+    expect(origin, JSON.stringify(target)).toBe('https://own.example');
+    expect(target).toMatch(/^\/[!-~]*$/);
+  }
+});
 
 const sent = [
   { path: '//evil.example/a', back: '/' },

@@ -96,6 +96,18 @@ test('while the provider is away, a session goes on to the end of its tokens, th
   await expect.poll(async () => (await visitor.open(gw.url)).status, { timeout: 10_000 }).toBe(200);
 });
 
+test('tokens that end at once are not renewed', async (t) => {
+  const { gw, provider, visitor } = await load(t, {
+    prepare: (one) => {
+      one.expiresIn = 0;
+      one.givesRefreshTokens = true;
+    },
+  });
+  expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
+  expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
+  expect(provider.refreshes).toBe(0);
+});
+
 const unrenewed = [
   { it: '"refresh off"', more: 'refresh off;', gives: true },
   { it: 'a provider that gives no refresh tokens', more: '', gives: false },
