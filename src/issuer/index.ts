@@ -1,4 +1,4 @@
-export { IssuerDocuments, type KeysOrFault } from './issuer-documents.ts';
+export { fetchDocuments, IssuerDocuments, type KeysOrFault } from './issuer-documents.ts';
 export {
   type IssuerSource,
   isLoopback,

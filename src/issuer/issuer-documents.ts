@@ -236,7 +236,7 @@ function recordOf(text: string): DocumentRecord {
 }
 
 /** Fetches the documents of an issuer. Rejects with an error that says what is wrong with them. */
-async function fetchDocuments(
+export async function fetchDocuments(
   { keysUrl, metadata: from, trust }: IssuerSource,
   signal: AbortSignal,
 ): Promise<Pick<DocumentRecord, 'text' | 'metadata' | 'freshMs'>> {

@@ -12,6 +12,7 @@ import { claimText, memberAt } from '../../tokens/index.ts';
 import { askedProviders, type AuthOidcConfig, directives, fixedName, isRequired } from './directives.ts';
 import { type Provider, storeOf } from './provider.ts';
 import type { KnownProvider } from './provider-client.ts';
+import { probeProvider } from './probe.ts';
 import { openProvider, type OpenProviders, ownStoreBytes } from './open-provider.ts';
 import { compileAccess, compileIdentify, lastSession } from './recognition.ts';
 import { compileUris } from './uris.ts';
@@ -123,6 +124,14 @@ export const authOidc = moduleFor<AuthOidcConfig>()<OpenProviders>({
         ? []
         : [{ kind: 'dictionary', name: sessionStore, field: blamed(config) } as const],
     ),
+  async probe(config, live) {
+    const asked = usedProviders(config).map((provider) =>
+      probeProvider({ name: provider.name, source: sourceOf(provider) }, live),
+    );
+    return (await Promise.all(asked)).flatMap((problem) =>
+      problem ? [{ ...problem, field: blamed(config) }] : [],
+    );
+  },
   provision: (config, worker) => openProviders(config, worker),
   compile(config, providers, build) {
     const served = new Set((config.served ?? []).flatMap(({ name }) => providers.get(name) ?? []));

@@ -44,7 +44,7 @@ export interface PendingLogin {
 }
 
 /** Questions to a provider at once, of one worker; more are refused. */
-const MOST_ASKING = 64;
+const MOST_ASKING = 256;
 /** By how much the clocks of the provider and the gateway may differ; oauth4webapi has the same. */
 const LEEWAY_SECONDS = 30;
 const MOST_TOKEN_BYTES = 65_536;
@@ -89,12 +89,8 @@ export class ProviderClient {
       known = this.#known.metadata();
     }
     if ('fault' in known) throw new ProviderFault('away', String(known['fault']));
-    for (const name of ENDPOINTS) {
-      const url = (known as Metadata)[name];
-      const isNeeded = name === 'authorization_endpoint' || name === 'token_endpoint';
-      if (url === undefined ? isNeeded : issuerUrlFault(String(url)) !== undefined)
-        throw new ProviderFault('away', `the metadata of the provider has no usable "${name}"`);
-    }
+    const fault = metadataFault(known);
+    if (fault !== undefined) throw new ProviderFault('away', fault);
     return known as Metadata;
   }
 
@@ -268,6 +264,16 @@ const ENDPOINTS = [
   'userinfo_endpoint',
   'end_session_endpoint',
 ] as const;
+
+/** Why nobody can log in with the metadata of a provider. */
+export function metadataFault(metadata: Readonly<Record<string, unknown>>): string | undefined {
+  const wrong = ENDPOINTS.find((name) => {
+    const url = metadata[name];
+    if (url === undefined) return name === 'authorization_endpoint' || name === 'token_endpoint';
+    return typeof url !== 'string' || issuerUrlFault(url) !== undefined;
+  });
+  return wrong && `the metadata of the provider has no usable "${wrong}"`;
+}
 
 /** Codes of errors that no client can do anything about: of the provider, and of the configuration (RFC 6749, 5.2). */
 const AWAY: ReadonlySet<string> = new Set([

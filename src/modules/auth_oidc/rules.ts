@@ -73,5 +73,25 @@ server { location / { auth_jwt off token=$oidc_id_token; return 200 $tenant; } }
   },
 };
 
+const live = (what: string): string =>
+  `oidc_provider idp { issuer https://idp.example; client_id gateway; } # ${what}
+server { listen 127.0.0.1:8080; location / { auth_oidc idp; } }`;
+
+const providerUnreachable: ModuleRule<AuthOidcConfig> = {
+  id: 'GW983',
+  slug: 'provider-unreachable',
+  severity: 'error',
+  live: true,
+  summary: 'an OpenID Provider where nobody can log in',
+  why: 'Its metadata or its keys cannot be fetched, or do not fit: clients without a session get 503.',
+  fix: 'Check that "issuer" is exactly what the metadata say, that gw reaches the provider, and that "ssl_trusted_certificate" has its authority.',
+  bad: { in: 'http', text: live('no response') },
+  good: { in: 'http', text: live('its metadata have this issuer') },
+};
+
 /** The rules about logins. */
-export const rules: readonly ModuleRule<AuthOidcConfig>[] = [oneSessionCookie, oidcClaimCase];
+export const rules: readonly ModuleRule<AuthOidcConfig>[] = [
+  oneSessionCookie,
+  oidcClaimCase,
+  providerUnreachable,
+];

@@ -199,3 +199,9 @@ test('metrics count checks and sessions', async (t) => {
   expect(metrics).toContain('gw_auth_total{location="/",kind="oidc",result="none"} 2');
   expect(metrics).toContain('gw_oidc_sessions{provider="idp"} 2');
 });
+
+test('many clients log in at once', async (t) => {
+  const { gw } = await load(t);
+  const pages = await Promise.all(Array.from({ length: 80 }, () => new Visitor().follow(gw.url)));
+  expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200]));
+});
