@@ -6,9 +6,9 @@ const load = siteLoader();
 
 const TOKEN = 'server { location / { auth_oidc idp; echo -n "$oidc_access_token $oidc_claim_n"; } }';
 
-/** Gives access tokens that live for a second, so that each is renewed 0.8 s after it was given. */
+/** Gives access tokens that live for two seconds, so that each is renewed 1.6 s after it was given. */
 function shortLived(provider: FakeProvider): void {
-  provider.expiresIn = 1;
+  provider.expiresIn = 2;
   provider.givesRefreshTokens = true;
 }
 
@@ -30,7 +30,7 @@ test('tokens are renewed before they end, once for requests at once on all worke
 test('requests after the end of the tokens wait for one refresh', async (t) => {
   const { gw, provider, visitor } = await load(t, { site: TOKEN, prepare: shortLived });
   const first = (await visitor.follow(gw.url)).body;
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
   provider.expiresIn = 300;
   const all = await Promise.all(Array.from({ length: 60 }, () => visitor.open(gw.url)));
   const bodies = new Set(all.map(({ status, body }) => `${status} ${body}`));
@@ -76,7 +76,6 @@ for (const { it, change } of ended)
 
 test('while the provider is away, a session goes on to the end of its tokens, then 503, and comes back', async (t) => {
   const { gw, provider, visitor } = await load(t, { site: TOKEN, prepare: shortLived });
-  provider.expiresIn = 2;
   expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
   provider.refuseRefresh = (response) => void response.writeHead(503).end();
   const seen: number[] = [];
@@ -136,7 +135,9 @@ test('a session keeps its id at the provider, though a new ID token lacks it', a
   await visitor.follow(gw.url);
   provider.claims = { sub: 'ann' };
   provider.expiresIn = 300;
-  await expect.poll(async () => (await visitor.open(gw.url), provider.refreshes), { timeout: 5_000 }).toBe(1);
+  await expect
+    .poll(async () => (await visitor.open(gw.url), provider.refreshes), { timeout: 5_000 })
+    .toBeGreaterThan(0);
   const query = new URLSearchParams({ iss: provider.issuer, sid: 'sid-1' }).toString();
   expect((await gw.fetch(`/front?${query}`)).status).toBe(200);
   expect(await visitor.open(gw.url)).toMatchObject({ status: 302 });

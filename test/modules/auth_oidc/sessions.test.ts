@@ -110,7 +110,7 @@ test('a login gives a new id, and ends the session before it', async (t) => {
 });
 
 test('a session ends after its time', async (t) => {
-  const { gw, visitor } = await load(t, { more: 'session_timeout 1s;' });
+  const { gw, visitor } = await load(t, { more: 'session_timeout 2s;' });
   expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
   await expect.poll(async () => (await visitor.open(gw.url)).status, { timeout: 5_000 }).toBe(302);
 });
