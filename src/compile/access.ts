@@ -39,8 +39,23 @@ export function compileAccess(
 ): Handler | undefined {
   if (checks.length === 0) return undefined;
   const phase: Phase = { checks, rules, log };
+  const [only] = checks;
   // Subrequests are not checked: their parent was.
-  return (x) => (x.main === x ? runChecks(phase, START, x) : undefined);
+  if (!only || checks.length > 1) return (x) => (x.main === x ? runChecks(phase, START, x) : undefined);
+  return (x) => {
+    if (x.main !== x) return undefined;
+    const verdict = only(x);
+    if (verdict === undefined || verdict === 'allowed') return undefined;
+    return verdict instanceof Promise
+      ? verdict.then((settled) => decide(phase, settled, x))
+      : decide(phase, verdict, x);
+  };
+}
+
+/** Acts on the verdict of the only check. */
+function decide(phase: Phase, verdict: Verdict, x: Exchange): void | Promise<void> {
+  const { denied } = x.done ? START : weigh(phase, START, verdict);
+  return denied && deny(phase, denied, x);
 }
 
 function runChecks(phase: Phase, from: Progress, x: Exchange): void | Promise<void> {

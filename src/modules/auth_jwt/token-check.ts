@@ -92,6 +92,7 @@ function compileDemands(
     values: values.map((value) => build.value(value)),
     status,
   }));
+  if (scopes.length === 0 && compiled.length === 0 && !compare) return () => undefined;
   return (x, token) => {
     const given = scopes.length > 0 ? scopesOf(token) : NO_SCOPES;
     const missing = scopes.find((scope) => !given.has(scope));

@@ -26,17 +26,17 @@ import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } fro
 interface Judgement {
   /** The config of the location: after an internal redirect, another one judges again. */
   readonly by: AuthJwtConfig;
-  readonly token?: VerifiedToken;
+  readonly token?: VerifiedToken | undefined;
   /** The `token_issuer` that has issued it. */
   readonly issuer?: string | undefined;
   /** Why there is none, for the log. */
-  readonly fault?: Fault;
+  readonly fault?: Fault | undefined;
   /** Set if the token names a key that is unknown: the keys that were known. */
-  readonly lacking?: KeySet;
+  readonly lacking?: KeySet | undefined;
   /** Set if the issuer has to be asked about the token. */
-  readonly asks?: Introspector;
+  readonly asks?: Introspector | undefined;
   /** Whether the location accepts the token; absent until that is asked. */
-  isAccepted?: boolean;
+  isAccepted?: boolean | undefined;
 }
 
 /** Why a request is refused. */
@@ -152,13 +152,14 @@ export class TokenJudge {
 
   judgementOf({ main }: Exchange): Judgement {
     const known = main.state(JUDGEMENT);
-    if (known?.by === this.#config) return known;
-    this.#judge(main);
-    return main.state(JUDGEMENT) as Judgement;
+    return known?.by === this.#config ? known : this.#judge(main);
   }
 
-  #judge(main: Exchange): void {
-    main.setState(JUDGEMENT, { by: this.#config, ...this.#find(main) });
+  #judge(main: Exchange): Judgement {
+    const { token, issuer, fault, lacking, asks } = this.#find(main);
+    const judgement = { by: this.#config, token, issuer, fault, lacking, asks, isAccepted: undefined };
+    main.setState(JUDGEMENT, judgement);
+    return judgement;
   }
 
   #find(x: Exchange): Finding {
