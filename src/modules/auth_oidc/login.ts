@@ -115,8 +115,6 @@ export class Logins {
   async finish(x: Exchange, args: URLSearchParams, { cookie, login, site }: FoundLogin): Promise<void> {
     const { sessions, provider } = this.#open;
     try {
-      if (!sessions.isFirst('state', login.state, LOGIN_S * 1_000))
-        return this.#refuse(x, { status: 400, message: 'its state was used before' });
       x.response.setHeader('Set-Cookie', noCookieText(cookie.name, site.isSecure));
       const { client } = this.#open;
       const checked = client.checkedArguments(await client.metadata(), args, login.state);
@@ -129,6 +127,9 @@ export class Logins {
       const redirectUri = absoluteUrl(provider.redirectUri, site);
       const tokens = await client.finishLogin(checked.args, redirectUri, login);
       if (x.done) return;
+      // Only who has logged in may write to the store: others would fill it, and a full one forgets sessions.
+      if (!sessions.isFirst('state', login.state, LOGIN_S * 1_000))
+        return this.#refuse(x, { status: 400, message: 'its state was used before' });
       for (const value of sessionValues(x, provider.cookieName)) sessions.end(value);
       this.#giveCookies(x, sessions.add(tokens), site);
       x.response.replaceHeader('Location', login.target);

@@ -45,6 +45,8 @@ export class FakeProvider {
   /** Responds to refreshes instead of the provider. */
   refuseRefresh: ((response: ServerResponse) => void) | undefined = undefined;
   takesBasic = true;
+  /** Codes may be used again, which no provider should allow. */
+  keepsCodes = false;
   /** Token requests get no response. */
   delays = false;
   /** Signs the tokens; the key that the provider publishes is another one if this is replaced. */
@@ -154,7 +156,7 @@ export class FakeProvider {
       return json(this.#tokens(undefined));
     }
     const grant = this.#codes.get(args.get('code') ?? '');
-    this.#codes.delete(args.get('code') ?? '');
+    if (!this.keepsCodes) this.#codes.delete(args.get('code') ?? '');
     const challenge = args.has('code_verifier')
       ? createHash('sha256')
           .update(args.get('code_verifier') ?? '')

@@ -170,16 +170,24 @@ test('a gateway whose secret is wrong says so in its log', async (t) => {
   await gw.waitForLog(/\[error\] .*nobody can log in at "idp": the provider reports "invalid_client"/);
 });
 
-test('a login is finished once, also if its cookie is sent again', async (t) => {
-  const { gw, visitor } = await load(t);
-  const url = await cameBack(visitor, gw.url);
-  const thief = new Visitor();
-  for (const [name, value] of visitor.cookies(gw.port)) thief.cookies(gw.port).set(name, value);
-  expect(await visitor.open(url.href)).toMatchObject({ status: 302 });
-  expect(await visitor.open(url.href)).toMatchObject({ status: 400 });
-  expect(await thief.open(url.href)).toMatchObject({ status: 400 });
-  await gw.waitForLog(/\[info\] .*a login at "idp" is refused: its state was used before|no login/);
-});
+const again = [
+  { it: 'by the provider', keepsCodes: false, status: 403, log: /the provider reports "invalid_grant"/ },
+  { it: 'by the gateway', keepsCodes: true, status: 400, log: /its state was used before/ },
+];
+
+for (const { it, keepsCodes, status, log } of again)
+  test(`a login whose cookie is sent again is refused ${it}`, async (t) => {
+    const { gw, provider, visitor } = await load(t);
+    provider.keepsCodes = keepsCodes;
+    const url = await cameBack(visitor, gw.url);
+    const thief = new Visitor();
+    for (const [name, value] of visitor.cookies(gw.port)) thief.cookies(gw.port).set(name, value);
+    expect(await visitor.open(url.href)).toMatchObject({ status: 302 });
+    expect(await visitor.open(url.href)).toMatchObject({ status: 400 });
+    expect(await thief.open(url.href)).toMatchObject({ status });
+    expect(thief.cookies(gw.port).has('NGX_OIDC_SESSION')).toBe(false);
+    await gw.waitForLog(log);
+  });
 
 test('a browser cannot finish a login that another one has begun', async (t) => {
   const { gw, visitor } = await load(t);

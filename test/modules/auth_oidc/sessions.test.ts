@@ -125,7 +125,7 @@ test('sessions outlive a reload', async (t) => {
 });
 
 test('a full store forgets the session that has not been used for longest', async (t) => {
-  const site = `shared_dict_zone zone=small:64k; ${SITE}`;
+  const site = `shared_dict_zone zone=small:64k evict; ${SITE}`;
   const { gw, provider, visitor } = await load(t, { more: 'session_store small;', site });
   provider.claims = { ...provider.claims, padding: 'x'.repeat(4_000) };
   await visitor.follow(gw.url);
@@ -136,6 +136,28 @@ test('a full store forgets the session that has not been used for longest', asyn
     expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
   }
   expect(await second.open(gw.url)).toMatchObject({ status: 302 });
+});
+
+test('logins that fail write nothing into the store', async (t) => {
+  const { gw, provider, visitor } = await load(t, {
+    more: 'session_store small;',
+    site: `shared_dict_zone zone=small:64k evict; ${SITE}`,
+  });
+  expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
+  const failures = [
+    { args: { error: 'access_denied', iss: provider.issuer }, status: 403 },
+    { args: { code: 'of-nobody', iss: provider.issuer }, status: 403 },
+    { args: { code: 'a', iss: 'https://other.example' }, status: 400 },
+  ];
+  for (const { args, status } of failures)
+    for (let n = 0; n < 200; n += 1) {
+      const stranger = new Visitor();
+      const begun = await stranger.open(gw.url);
+      const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+      const back = new URLSearchParams({ ...args, state });
+      expect(await stranger.open(`${gw.url}/oidc_callback?${back.toString()}`)).toMatchObject({ status });
+    }
+  expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
 });
 
 test('who reads the store finds neither ids nor tokens', async (t) => {
