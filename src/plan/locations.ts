@@ -183,25 +183,26 @@ export class LocationPlanner {
       const config: object = module.settle?.(value, { match, toolsPath }) ?? value;
       configs[module.name] = config;
       this.countsRequests ||= module.showsRequestCounts?.(value) === true;
-      for (const own of module.ownLocations?.(config) ?? [])
-        this.#add(own.path, { name: module.name, config: own.config }, { block, level });
     }
+    for (const { module } of used)
+      for (const { path, config } of module.ownLocations?.(configs[module.name] ?? {}) ?? [])
+        this.#add(path, { [module.name]: config, ...sharedBy(configs) }, { block, level });
     return configs;
   }
 
-  /** Adds a location of a module. Its requests are logged as those of the block that it is for. */
+  /** Adds a location of a module, for the block that it belongs to. */
   #add(
     path: string,
-    { name, config }: { readonly name: string; readonly config: object },
+    modules: ModuleConfigs,
     { block, level }: { readonly block: BoundBlock; readonly level: ResolvedConfigs },
   ): void {
     if (this.#added.has(path)) return;
-    const log = level.get('access_log');
+    const place = placeText(block.node?.name.span);
     this.#added.set(path, {
       match: { kind: 'exact', path },
-      place: placeText(block.node?.name.span),
+      place,
       core: coreOf(level),
-      modules: { ...(log && { access_log: log.value }), [name]: config },
+      modules,
       locations: [],
     });
   }
@@ -231,6 +232,13 @@ function* plansIn(plan: LocationPlan): Generator<LocationPlan> {
   yield plan;
   for (const location of plan.locations) yield* plansIn(location);
   for (const { plan: block } of plan.blocks ?? []) yield* plansIn(block);
+}
+
+/** The modules whose rules hold for the own locations of a block as well: who is shut out of one is shut out of both. */
+const SHARED = ['access_log', 'access', 'limit_req', 'limit_conn'];
+
+function sharedBy(configs: ModuleConfigs): ModuleConfigs {
+  return Object.fromEntries(Object.entries(configs).filter(([name]) => SHARED.includes(name)));
 }
 
 const NAMELESS: ReadonlySet<string> = new Set(['server if', 'location if', 'limit_except']);

@@ -10,6 +10,8 @@ interface KnownFile<T> {
   /** Changes whenever the file does. */
   readonly version: string;
   lookedAtMs: number;
+  /** Since when the file is missing. */
+  goneSinceMs?: number | undefined;
 }
 
 interface WatchedFilesParts<T> {
@@ -24,6 +26,8 @@ interface WatchedFilesParts<T> {
 
 /** File names may contain variables. */
 const MOST_FILES = 100;
+/** For how long the content of a file counts that is gone: it may be being replaced, or have been taken away. */
+const GONE_MS = 60_000;
 /** A file is looked at no more often. */
 const SHORTEST_CACHE_MS = 1_000;
 
@@ -46,7 +50,7 @@ export function readParsed<T>(
 
 /**
  * Files that one worker reads while it serves. A file that has changed is read again. While its new content cannot be
- * used, because it is being written or has a fault, its last content stays.
+ * used, because it is being written or has a fault, its last content stays; that of a file that is gone for a minute.
  */
 export class WatchedFiles<T> {
   readonly #known = new LRUCache<string, KnownFile<T>>({ max: MOST_FILES });
@@ -72,19 +76,24 @@ export class WatchedFiles<T> {
 
   #look(path: string, before: KnownFile<T> | undefined, nowMs: number): FileContent<T> {
     const version = versionOf(path);
-    if (before && before.version === version) {
+    const isOver = nowMs - (before?.goneSinceMs ?? nowMs) >= GONE_MS;
+    if (before?.version === version && !isOver) {
       before.lookedAtMs = nowMs;
       return before.content;
     }
     let content = readParsed(path, this.#parts);
+    const mayStay = before && 'value' in before.content && !isOver;
     if ('fault' in content) {
       this.#parts.tell(content.fault);
-      if (before && 'value' in before.content) content = before.content;
+      if (mayStay) content = before.content;
     }
-    this.#known.set(path, { content, version, lookedAtMs: nowMs });
+    const goneSinceMs = version === GONE && mayStay ? nowMs : undefined;
+    this.#known.set(path, { content, version, lookedAtMs: nowMs, goneSinceMs });
     return content;
   }
 }
+
+const GONE = 'ENOENT';
 
 function versionOf(path: string): string {
   try {

@@ -38,7 +38,8 @@ const CONTENT_ALGORITHMS = [
   'A256GCM',
 ];
 
-const MOST_TOKENS = 10_000;
+/** Characters of tokens and bytes of their content that are kept: whoever has a public key can make any number. */
+const MOST_KEPT = 4_194_304;
 /** Tokens that are opened at one time: RSA is slow, and whoever has the public key can send any number. */
 const MOST_AT_ONCE = 64;
 const MOST_CANDIDATES = 8;
@@ -46,7 +47,10 @@ const MOST_CANDIDATES = 8;
 /** Opens encrypted tokens (RFC 7516), in the form of the commercial nginx: no compression, no passwords. */
 export class Decrypter {
   readonly #jose: Jose;
-  readonly #known = new LRUCache<string, KnownToken>({ max: MOST_TOKENS });
+  readonly #known = new LRUCache<string, KnownToken>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: ({ opened: { content } }, token) => content.length + token.length,
+  });
   #busy = 0;
 
   constructor(jose: Jose) {

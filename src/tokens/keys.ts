@@ -56,7 +56,7 @@ function keysIn(text: string): { readonly keys: readonly unknown[] } | { readonl
   const json = parseJson(text);
   if (!isObject(json)) return { fault: 'malformed JSON' };
   const given: unknown = Object.hasOwn(json, 'keys') ? json['keys'] : [json];
-  return { keys: Array.isArray(given) ? given : [] };
+  return Array.isArray(given) ? { keys: given } : { fault: NO_KEY };
 }
 
 const NO_KEY = 'no key that can verify a signature';
@@ -172,7 +172,8 @@ export function readKeySet(text: string): KeySet | { readonly fault: string } {
   const source = given.keys.flatMap((key: unknown) => readKey(key) ?? []);
   const keys = source.flatMap((key) => usableKey(key) ?? []);
   const decryption = given.keys.flatMap((key: unknown) => decryptionKey(key) ?? []);
-  if (keys.length === 0 && decryption.length === 0) return { fault: NO_KEY };
+  // An issuer that has taken all of its keys back has said so; keys of which none is understood are a mistake.
+  if (given.keys.length > 0 && keys.length === 0 && decryption.length === 0) return { fault: NO_KEY };
   const id = createHash('sha256')
     .update(JSON.stringify([source, decryption]))
     .digest('base64url');

@@ -18,11 +18,11 @@ export function compileComparisons(
     ...comparisons.map((comparison) => compileComparison(comparison, build)),
     ...revocations.map(({ of, path }): Demand => {
       return (_x, { header, claims }) => {
-        const id = memberAt((of === 'sub' ? claims : header).exact, [of]);
+        const id = claimText(memberAt((of === 'sub' ? claims : header).exact, [of]));
         const listed = lists.content(path, 0, Date.now());
         if ('fault' in listed) return listed.fault;
-        if (of === 'kid' && typeof id !== 'string') return 'it does not name its key';
-        return typeof id === 'string' && listed.value.has(id) ? `its "${of}" is revoked` : undefined;
+        if (of === 'kid' && id === undefined) return 'it does not name its key';
+        return id !== undefined && listed.value.has(id) ? `its "${of}" is revoked` : undefined;
       };
     }),
   ];
@@ -78,6 +78,8 @@ function parseList(text: string): FileContent<ReadonlySet<string>> {
   const json = parseJson(text);
   if (!isObject(json) && !Array.isArray(json)) return { fault: 'neither an object nor a list' };
   const names = Array.isArray(json) ? [] : Object.keys(json);
-  const values = Object.values(json).filter((value): value is string => typeof value === 'string');
+  const values = Object.values(json).flatMap((value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : [],
+  );
   return { value: new Set([...names, ...values]) };
 }

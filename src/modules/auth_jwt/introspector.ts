@@ -17,7 +17,7 @@ interface IntrospectorParts {
 
 /** A response that counts for a time. */
 interface KnownToken {
-  readonly response: TokenObject | 'inactive';
+  readonly claims: TokenObject;
   readonly untilMs: number;
 }
 
@@ -34,6 +34,8 @@ export class Introspector {
   readonly #headers: Readonly<Record<string, string>>;
   /** By digest: tokens are not kept. */
   readonly #known = new LRUCache<string, KnownToken>({ max: MOST_TOKENS });
+  /** Apart, so that tokens that somebody has made up push no good one out. Value: until when. */
+  readonly #inactive = new LRUCache<string, number>({ max: MOST_TOKENS });
   readonly #questions = new Map<string, Promise<Introspected>>();
   readonly #closing = new AbortController();
 
@@ -53,8 +55,10 @@ export class Introspector {
 
   /** What the issuer has said of a token, as long as it counts. */
   known(token: string, nowMs: number): TokenObject | 'inactive' | undefined {
-    const known = this.#known.get(digestOf(token));
-    return known && nowMs < known.untilMs ? known.response : undefined;
+    const digest = digestOf(token);
+    const known = this.#known.get(digest);
+    if (known && nowMs < known.untilMs) return known.claims;
+    return nowMs < (this.#inactive.get(digest) ?? 0) ? 'inactive' : undefined;
   }
 
   /** Asks about a token. Never rejects. */
@@ -85,11 +89,11 @@ export class Introspector {
       const claims = readObject(Buffer.from(text));
       if (typeof claims?.members['active'] !== 'boolean')
         throw new Error('the response does not say "active"');
-      const response = claims.members['active'] ? claims : 'inactive';
-      const cacheMs = response === 'inactive' ? INACTIVE_MS : introspection.cacheMs;
-      this.#known.set(digest, { response, untilMs: Date.now() + cacheMs });
-      count(response === 'inactive' ? 'inactive' : 'active');
-      return response;
+      const isActive = claims.members['active'];
+      count(isActive ? 'active' : 'inactive');
+      if (isActive) this.#known.set(digest, { claims, untilMs: Date.now() + introspection.cacheMs });
+      else this.#inactive.set(digest, Date.now() + INACTIVE_MS);
+      return isActive ? claims : 'inactive';
     } catch (error) {
       count('failed');
       const reason = asking.signal.aborted ? 'no response within 3 s' : (error as Error).message;

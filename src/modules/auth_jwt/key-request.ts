@@ -12,7 +12,7 @@ const MOST_BYTES = 1_048_576;
 const MOST_RESPONSES = 100;
 
 /** The responses to the requests for keys that a client's request has made, by form and URI. */
-const RESPONSES = stateKey<ReadonlyMap<string, KeysOrFault>>('auth_jwt_key_request');
+const RESPONSES = stateKey<Map<KeyOrigin, Map<string, KeysOrFault>>>('auth_jwt_key_request');
 
 /** Responses that locations of one config keep. */
 export type KeptResponses = LRUCache<string, KeysOrFault>;
@@ -29,26 +29,38 @@ export function compileKeyRequest(
   build: Build,
 ): KeyOrigin {
   const uriOf = build.value(uri);
-  const nameOf = (target: string): string => `${format} ${target}`;
-  return {
+  const host = build.variable('host');
+  // The response may be that of a tenant: another host may have other keys.
+  const nameOf = (x: Exchange, target: string): string => `${format} ${host(x) ?? ''} ${target}`;
+  const origin: KeyOrigin = {
     isOfRequest: true,
     known(x) {
       const target = uriOf(x);
-      const name = nameOf(target);
-      const keys = kept?.get(name) ?? x.main.state(RESPONSES)?.get(name);
+      const name = nameOf(x, target);
+      const keys = kept?.get(name) ?? x.main.state(RESPONSES)?.get(origin)?.get(name);
       return keys ?? { fault: `no keys from "${target}"` };
     },
     ask(x, missing) {
       const target = uriOf(x);
-      const name = nameOf(target);
-      if (target === '' || missing === 'one' || x.main.state(RESPONSES)?.has(name)) return undefined;
+      const name = nameOf(x, target);
+      const responses = responsesOf(x.main, origin);
+      if (target === '' || missing === 'one' || responses.has(name)) return undefined;
       return request(x, target, format).then((keys) => {
-        // Other requests for keys may have been responded to meanwhile.
-        x.main.setState(RESPONSES, new Map([...(x.main.state(RESPONSES) ?? []), [name, keys]]));
+        responses.set(name, keys);
         if (!('fault' in keys)) kept?.set(name, keys);
       });
     },
   };
+  return origin;
+}
+
+/** The responses that a location has got for a request; another location may get others for the same URI. */
+function responsesOf(main: Exchange, origin: KeyOrigin): Map<string, KeysOrFault> {
+  const all = main.state(RESPONSES) ?? new Map<KeyOrigin, Map<string, KeysOrFault>>();
+  const own = all.get(origin) ?? new Map<string, KeysOrFault>();
+  all.set(origin, own);
+  main.setState(RESPONSES, all);
+  return own;
 }
 
 async function request(x: Exchange, target: string, format: KeyFormat): Promise<KeysOrFault> {

@@ -3,7 +3,14 @@ import type { Decrypter, Opened } from '../../tokens/index.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** What was found in the token of a request, if it was opened for this request only. */
-const OPENED = stateKey<{ readonly of: string; readonly opened: Opened }>('auth_jwt opened');
+const OPENED = stateKey<OpenedHere>('auth_jwt opened');
+
+interface OpenedHere {
+  readonly of: string;
+  /** The id of the keys: another location may have others. */
+  readonly by: string;
+  readonly opened: Opened;
+}
 
 /** Opens the encrypted tokens of a location's requests with its own keys. */
 export class TokenOpening {
@@ -25,7 +32,8 @@ export class TokenOpening {
   of(x: Exchange, token: string): Opened | undefined {
     const { keys } = this.#keys.of(x, Date.now());
     const here = x.main.state(OPENED);
-    return this.#decrypter.known(token, keys) ?? (here?.of === token ? here.opened : undefined);
+    const isOfThese = here?.of === token && here.by === keys.id;
+    return this.#decrypter.known(token, keys) ?? (isOfThese ? here.opened : undefined);
   }
 
   /** Opens a token; `undefined`: that has been done. */
@@ -40,7 +48,8 @@ export class TokenOpening {
       await this.#keys.ask(x, 'one', Date.now());
       opened = await this.#openNow(x, token);
     }
-    x.main.setState(OPENED, { of: token, opened });
+    const { keys } = this.#keys.of(x, Date.now());
+    x.main.setState(OPENED, { of: token, by: keys.id, opened });
   }
 
   async #openNow(x: Exchange, token: string): Promise<Opened> {

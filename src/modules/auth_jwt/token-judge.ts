@@ -26,6 +26,8 @@ import { isJwt, type IssuerResources, type LocationIssuer, LocationIssuers } fro
 interface Judgement {
   /** The config of the location: after an internal redirect, another one judges again. */
   readonly by: AuthJwtConfig;
+  /** Whether the request is for the tools of the location, which demand more: a rewrite may change that. */
+  readonly isForTools: boolean;
   readonly token?: VerifiedToken | undefined;
   /** The `token_issuer` that has issued it. */
   readonly issuer?: string | undefined;
@@ -53,9 +55,14 @@ type Refusal =
 const JUDGEMENT = stateKey<Judgement>('auth_jwt');
 
 /** What an issuer has said of the token of a request, if it counts for this request only. */
-const INTROSPECTED = stateKey<{ readonly of: string; readonly response: Introspected }>(
-  'auth_jwt introspected',
-);
+interface Asked {
+  readonly of: string;
+  /** Another location may ask another issuer. */
+  readonly by: Introspector;
+  readonly response: Introspected;
+}
+
+const INTROSPECTED = stateKey<Asked>('auth_jwt introspected');
 
 /** The verified token of a request, in a location that does not verify tokens itself. */
 export function lastToken({ main }: Exchange): VerifiedToken | undefined {
@@ -86,6 +93,7 @@ export class TokenJudge {
   readonly #challenge: Challenge;
   /** Where nothing is required, the claims of tokens that gw got from their issuer are there without keys. */
   readonly #acceptsVouched: boolean;
+  readonly #toolsPath: string | undefined;
   readonly #bindingFault: (x: Exchange, claims: TokenObject) => BindingFault | undefined;
   readonly #rulesOf: (x: Exchange, issuer: LocationIssuer) => ClaimRules;
 
@@ -96,6 +104,8 @@ export class TokenJudge {
     this.#issuers = new LocationIssuers(config, resources, build);
     this.#opening = this.#issuers.opening;
     this.#challenge = compileChallenge(config, build);
+    const { resource } = config;
+    this.#toolsPath = resource && resource !== 'off' && resource.isTools ? resource.path : undefined;
     this.#acceptsVouched = isOff(protectionOf(config) as Protection);
     this.#bindingFault = compileBinding(config, build);
     this.#rulesOf = compileRules(config, build);
@@ -145,19 +155,34 @@ export class TokenJudge {
     const text = asks && !x.done ? this.#plainTokenOf(x) : undefined;
     if (!asks || text === undefined) return undefined;
     return asks.ask(text).then((response) => {
-      x.setState(INTROSPECTED, { of: text, response });
+      x.setState(INTROSPECTED, { of: text, by: asks, response });
       this.#judge(x);
     });
   }
 
   judgementOf({ main }: Exchange): Judgement {
     const known = main.state(JUDGEMENT);
-    return known?.by === this.#config ? known : this.#judge(main);
+    const isKnown = known?.by === this.#config && known.isForTools === this.#isForTools(main);
+    return isKnown ? known : this.#judge(main);
+  }
+
+  #isForTools({ uri }: Exchange): boolean {
+    return this.#toolsPath !== undefined && uri === this.#toolsPath;
   }
 
   #judge(main: Exchange): Judgement {
     const { token, issuer, fault, lacking, asks } = this.#find(main);
-    const judgement = { by: this.#config, token, issuer, fault, lacking, asks, isAccepted: undefined };
+    const isForTools = this.#isForTools(main);
+    const judgement = {
+      by: this.#config,
+      isForTools,
+      token,
+      issuer,
+      fault,
+      lacking,
+      asks,
+      isAccepted: undefined,
+    };
     main.setState(JUDGEMENT, judgement);
     return judgement;
   }
@@ -169,9 +194,17 @@ export class TokenJudge {
         fault: { result: 'none', message: NONE, denial: { status: 401, headers: this.#challenge(x) } },
       };
     const vouched = this.#acceptsVouched ? vouchedToken(x, text) : undefined;
-    if (vouched) return { token: vouched };
+    if (vouched) return this.#findVouched(x, vouched);
     if (text.length > this.#config.maxBytes) return this.#refused(x, { refused: 'size' });
     return this.#opening ? this.#findEncrypted(x, text, this.#opening) : this.#findPlain(x, text);
+  }
+
+  /** A token that gw got from its issuer itself. Its times are those of the session; its audience may be another one. */
+  #findVouched(x: Exchange, token: VerifiedToken): Finding {
+    const issuer = this.#opening?.sender ?? this.#issuers.of(token.text);
+    const rules = issuer && this.#rulesOf(x, issuer);
+    const refusal = rules && claimsFault(token.claims, { ...rules, leewaySeconds: Infinity }, Date.now());
+    return refusal ? this.#refused(x, refusal) : { token };
   }
 
   /** What a location with encrypted tokens is sent. */
@@ -248,9 +281,12 @@ export class TokenJudge {
 
   /** What the issuer says of a token; else what follows from it that it says nothing good. */
   #responseOf(x: Exchange, { text, issuer, nowMs }: Case): TokenObject | Finding {
-    const asks = issuer.introspector as Introspector;
+    const asks = issuer.introspector;
+    // Without a running gateway nobody is asked.
+    if (!asks) return NOT_ASKED;
     const asked = x.state(INTROSPECTED);
-    const response = asks.known(text, nowMs) ?? (asked?.of === text ? asked.response : undefined);
+    const isOfThis = asked?.of === text && asked.by === asks;
+    const response = asks.known(text, nowMs) ?? (isOfThis ? asked.response : undefined);
     if (response === 'inactive') return this.#refused(x, { refused: 'inactive' });
     if (response && 'members' in response) return response;
     const message = response?.fault ?? 'the issuer has not been asked about the token';
@@ -268,6 +304,9 @@ export class TokenJudge {
 const NO_HEADER: TokenObject = { text: '{}', members: {}, exact: {} };
 const FOREIGN: Refusal = { refused: 'issuer' };
 const NO_RESPONSE: Denial = { status: 503, headers: ['Retry-After', '5'] };
+const NOT_ASKED: Finding = {
+  fault: { result: 'failed', message: 'the issuer is not asked about the token', denial: NO_RESPONSE },
+};
 const NONE = 'no token was provided';
 const NO_KEYS: Denial = { status: 500, headers: ['Retry-After', '5'] };
 

@@ -18,6 +18,8 @@ export function validateIssuers(config: AuthJwtConfig, report: ConfigReport<Auth
       hint: '"token_issuer" in the http block declares issuers',
     });
   const named = issuersOf(config);
+  if (named.length > 0 && config.type === 'encrypted')
+    report.on('issuerNames', 'has no effect on tokens that nobody has signed', 'use "auth_jwt_type nested"');
   if (named.filter(({ introspection }) => introspection).length > 1)
     report.on(
       'issuerNames',

@@ -122,3 +122,17 @@ test('encrypted tokens are no tokens where signed ones are expected', async (t) 
     (await gw.fetch('/', { headers: bearer(sign({ sub: 'ann' }, { header: { kid: 'sign' } })) })).status,
   ).toBe(200);
 });
+
+test('what the keys of one location open does not count where others are', async (t) => {
+  const keys = (key: JWK): string => JSON.stringify({ keys: [key] });
+  const gw = await load(
+    t,
+    `server { auth_jwt_type encrypted;
+       location /a { auth_jwt api; auth_jwt_key_file one.json; try_files /none /b; }
+       location /b { auth_jwt api; auth_jwt_key_file two.json; echo -n ok; } }`,
+    { 'one.json': keys(KEYS.wrap), 'two.json': keys(oct('wrap', 16)) },
+  );
+  const request = { headers: bearer(await encrypt(claims(), KEYS.wrap)) };
+  await gw.expect('GET /b', { status: 401 }, request);
+  await gw.expect('GET /a', { status: 401 }, request);
+});

@@ -209,3 +209,18 @@ test('with "jwt" the issuer is asked about signed tokens, after their signature'
   await gw.expect('GET /', { status: 401 }, ann({ iss }, OTHER));
   expect(questions.map(({ token }) => token)).toEqual([good, revoked]);
 });
+
+test('what one issuer says of a token does not count where another one is asked', async (t) => {
+  const one = await startIntrospection(t, { first: { active: true, sub: 'ann' }, second: { active: true } });
+  const two = await startIntrospection(t, {});
+  const gw = await load(
+    t,
+    `token_issuer one { ${one.block} } token_issuer two { ${two.block} }
+     server { location /a { auth_jwt api; auth_jwt_issuer one; try_files /none /b; }
+       location /c { auth_jwt api; auth_jwt_issuer one; auth_jwt_scope admin; error_page 403 = /b; }
+       location /b { auth_jwt api; auth_jwt_issuer two; echo -n "$jwt_claim_sub $jwt_issuer"; } }`,
+  );
+  await gw.expect('GET /a', { status: 401 }, opaque('first'));
+  await gw.expect('GET /c', { status: 401 }, opaque('second'));
+  expect(two.questions.map(({ token }) => token)).toEqual(['first', 'second']);
+});

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Gateway, oneGateway, startGateway } from '../../harness/gateway.ts';
 import { bearer, SECRET, sign } from '../../harness/tokens.ts';
@@ -68,7 +70,7 @@ const unusable = [
   { it: 'a status', text: '', status: 404, why: 'status 404' },
   { it: 'a redirect', text: '', status: 302, why: 'status 302' },
   { it: 'a text that is not JSON', text: '<html>', why: 'malformed JSON' },
-  { it: 'no keys', text: '{"keys":[]}', why: 'no key that can verify a signature' },
+  { it: 'no key that it knows', text: '{"keys":[{"kty":"new"}]}', why: 'no key that can verify a signature' },
   {
     it: 'too many keys',
     text: jwks(Object.fromEntries(Array.from({ length: 101 }, (_, n) => [n, SECRET]))),
@@ -162,4 +164,33 @@ test('a token keeps its claims where another location has judged it meanwhile', 
     { 'other.json': jwks({ b: NEW }) },
   );
   for (let n = 0; n < 3; n += 1) await gw.expect('GET /', { status: 200, body: '[ann]' }, token('a'));
+});
+
+test('the keys of one host, from a subrequest, are not those of another', async (t) => {
+  const issuer = await startIssuer(t, '');
+  issuer.respond = ({ url = '' }, response) => response.end(jwks({ a: url.includes('one') ? SECRET : NEW }));
+  const gw = await load(
+    t,
+    `server { location / { auth_jwt api; auth_jwt_key_request /keys; auth_jwt_key_cache 1h; echo -n ok; }
+       location = /keys { internal; proxy_pass http://127.0.0.1:${issuer.port}/$host; } }`,
+  );
+  const at = (host: string, secret: string) => {
+    const { headers } = token('a', secret);
+    return { headers: { ...headers, host } };
+  };
+  await gw.expect('GET /', { status: 200 }, at('one.example', SECRET));
+  await gw.expect('GET /', { status: 401 }, at('two.example', SECRET));
+  await gw.expect('GET /', { status: 200 }, at('two.example', NEW));
+  expect(issuer.asked).toEqual(['GET /one.example', 'GET /two.example']);
+});
+
+test('an issuer that takes all of its keys back refuses their tokens', async (t) => {
+  const gw = await load(
+    t,
+    `server { location / { auth_jwt api; auth_jwt_key_file keys.json; echo -n ok; } }`,
+    { 'keys.json': jwks({ a: SECRET }) },
+  );
+  expect(await statusOf(gw, 'a')).toBe(200);
+  writeFileSync(join(gw.dir, 'keys.json'), '{"keys":[]}');
+  await expect.poll(() => statusOf(gw, 'a'), { timeout: 5_000 }).toBe(401);
 });

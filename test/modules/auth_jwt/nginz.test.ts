@@ -14,7 +14,7 @@ const PEM = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const files = {
   'map.json': JSON.stringify({ one: SECRET, two: OTHER, rsa: PEM }),
   'keys.json': jwks({ one: SECRET }),
-  'subjects.json': JSON.stringify({ eve: { since: 2026 } }),
+  'subjects.json': JSON.stringify({ eve: { since: 2026 }, 42: null }),
   'keys-off.json': JSON.stringify(['two']),
 };
 
@@ -221,6 +221,12 @@ const cases: readonly {
     it: 'a subject that is revoked',
     conf: demand('jwt_revocation_list_sub subjects.json;'),
     token: ann({ sub: 'eve' }),
+    status: 401,
+  },
+  {
+    it: 'a subject that is a number and revoked',
+    conf: demand('jwt_revocation_list_sub subjects.json;'),
+    token: ann({ sub: 42 }),
     status: 401,
   },
   {

@@ -3,7 +3,7 @@ import { type Gateway, oneGateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { bearer, SECRET, sign } from '../../harness/tokens.ts';
 import { WHOAMI } from '../dbrest/token-location.ts';
-import { jwks } from './issuer.ts';
+import { jwks, startMetadata } from './issuer.ts';
 
 const load = oneGateway();
 const files = { 'keys.json': jwks({ a: SECRET }) };
@@ -136,4 +136,34 @@ test('tools for language models are a resource of their own, for which their tok
     'Bearer realm="api"',
   );
   expect((await call('/off/mcp')).status).toBe(200);
+});
+
+test('who is shut out of a location is shut out of its metadata', async (t) => {
+  const gw = await load(
+    t,
+    `${ISSUERS} server { server_name api.example; auth_jwt api; auth_jwt_issuer one;
+       location /a { auth_jwt_resource on; deny all; } location /b { auth_jwt_resource on; } }`,
+    files,
+  );
+  await gw.expect(`GET ${WELL_KNOWN}/a`, { status: 403 });
+  await gw.expect(`GET ${WELL_KNOWN}/b`, { status: 200 });
+});
+
+test('a rewrite to the tools does not take the token of other paths along', async (t) => {
+  const [db, issuer] = [await postgres(WHOAMI), await startMetadata(t)];
+  const gw = await load(
+    t,
+    `token_issuer me { issuer ${issuer.iss}; } server { server_name api.example; auth_jwt api; auth_jwt_issuer me;
+       location /db/ { dbrest_pass ${db.dsn}; dbrest_anon_role anon; dbrest_mcp on;
+         rewrite ^/db/v1/(.*)$ /db/$1 last; rewrite ^/db/tools$ /db/mcp break; } }`,
+  );
+  const headers = {
+    ...bearer(sign({ iss: issuer.iss, aud: 'https://other.example' })),
+    host: 'api.example',
+    'content-type': 'application/json',
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  for (const path of ['/db/mcp', '/db/v1/mcp', '/db/tools'])
+    expect((await gw.fetch(path, { method: 'POST', headers, body })).status, path).toBe(401);
+  expect((await gw.fetch('/db/whoami', { headers })).status).toBe(200);
 });
