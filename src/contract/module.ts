@@ -122,6 +122,8 @@ export interface ConfigSite {
   readonly match: LocationMatch | undefined;
   /** The path of the tools that another module offers to language models. */
   readonly toolsPath: string | undefined;
+  /** The names of the server. */
+  readonly serverNames: readonly ServerName[];
 }
 
 /** A location that a module serves without a block for it: an exact one. */
@@ -281,7 +283,7 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   /** Returns the path at which the module offers tools to language models; `undefined`: it offers none. */
   toolsPath?(config: C, match: LocationMatch | undefined): string | undefined;
   /** Returns the config with what follows from its location; the same object if nothing does. */
-  settle?(config: C, site: ConfigSite): C;
+  settle?(config: C, site: ConfigSite, report: ConfigReport<C>): C;
   /** Returns locations that the module adds to the server of a settled config. A location of the same path comes first. */
   ownLocations?(config: C): readonly OwnLocation<C>[];
   /** True if this location verifies the tokens of requests: `tokens` reads them. */

@@ -270,10 +270,16 @@ async function fetchMetadata(
     if (status !== 200) continue;
     const metadata = parseJson(response.text);
     if (!isObject(metadata)) throw new Error('its metadata are not a JSON object');
-    if (metadata['issuer'] !== issuer) throw new Error('its metadata are those of another issuer');
+    if (metadata['issuer'] !== issuer)
+      throw new Error(`its metadata name another issuer: ${shown(metadata['issuer'])}`);
     return metadata;
   }
   throw new Error(`status ${status} instead of its metadata`);
+}
+
+/** A value in a message: one line of bounded length. */
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'none').slice(0, 200);
 }
 
 /** Throws why a response has no keys. */

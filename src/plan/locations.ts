@@ -180,7 +180,9 @@ export class LocationPlanner {
     const configs: Record<string, object> = {};
     for (const { module, value } of used) {
       if (module.name === 'core') continue;
-      const config: object = module.settle?.(value, { match, toolsPath }) ?? value;
+      const reporter = new ConfigReporter(level.get(module.name) as ResolvedConfig, this.#planning.report);
+      const site = { match, toolsPath, serverNames: this.#serverNames ?? [] };
+      const config: object = module.settle?.(value, site, reporter) ?? value;
       configs[module.name] = config;
       this.countsRequests ||= module.showsRequestCounts?.(value) === true;
     }

@@ -9,6 +9,7 @@ import { type KeySet, readKeySet } from './keys.ts';
 export function readKeyMap(text: string): KeySet | { readonly fault: string } {
   const json = parseJson(text);
   if (!isObject(json)) return { fault: 'malformed JSON' };
+  if (Array.isArray(json['keys'])) return { fault: 'it is a JWK set: add "jwks" behind its name' };
   const keys: unknown[] = [];
   for (const [kid, value] of Object.entries(json)) {
     if (typeof value !== 'string' || value === '') return { fault: `the key "${kid}" is not a text` };

@@ -53,6 +53,7 @@ function readJwks(
 }
 
 function keysIn(text: string): { readonly keys: readonly unknown[] } | { readonly fault: string } {
+  if (text.trimStart().startsWith('-----BEGIN')) return { fault: 'it is PEM, expected a JWK set' };
   const json = parseJson(text);
   if (!isObject(json)) return { fault: 'malformed JSON' };
   const given: unknown = Object.hasOwn(json, 'keys') ? json['keys'] : [json];

@@ -164,7 +164,18 @@ const payload: VariableDefinition = {
   },
 };
 
-const UNASKED = { documents: new Map(), introspectors: new Map(), responses: undefined };
+const UNASKED = {
+  documents: new Map(),
+  introspectors: new Map(),
+  responses: undefined,
+  isExplained: true,
+} as const;
+
+/** True if keys or claims come from a server that is asked. */
+function asksOthers(config: AuthJwtConfig): boolean {
+  const asks = issuersOf(config).some(({ introspection }) => introspection);
+  return requiresToken(config) && (asks || documentsOf(config).length > 0);
+}
 
 /** Access by JSON Web Tokens (nginx ngx_http_auth_jwt_module). */
 export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
@@ -256,6 +267,10 @@ export const authJwt = moduleFor<AuthJwtConfig>()<IssuerResources>({
   // Without a running gateway, no keys are fetched and no issuer is asked.
   explanation: {
     runs: true,
+    explain: (config) =>
+      asksOthers(config)
+        ? { access: () => ({ does: 'verifies the token', unknown: 'what its issuer says' }) }
+        : {},
     provision: async (config, scope) => ({
       ...openFiles(scope),
       ...UNASKED,

@@ -20,6 +20,8 @@ export interface LocationIssuer {
 export interface IssuerResources extends KeySources {
   readonly verifier: TokenVerifier;
   readonly revoked: RevocationLists;
+  /** Nobody is asked: requests are explained. */
+  readonly isExplained?: true;
   /** By the name of the issuer. */
   readonly introspectors: ReadonlyMap<string, Introspector>;
   /** Absent where tokens are not encrypted. */

@@ -1,4 +1,4 @@
-import type { Build, ConfigSite, OwnLocation, ServerName } from '../../contract/index.ts';
+import type { Build, ConfigReport, ConfigSite, OwnLocation, ServerName } from '../../contract/index.ts';
 import type { Exchange, Handler } from '../../http/index.ts';
 import { type AuthJwtConfig, protectionOf } from './directives.ts';
 import { issuersOf } from './location-issuers.ts';
@@ -10,13 +10,25 @@ export const RESOURCE = 'resource';
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** A location with tools for language models is a resource, if its tokens have issuers: MCP demands it. */
-export function settleResource(config: AuthJwtConfig, { toolsPath }: ConfigSite): AuthJwtConfig {
+export function settleResource(
+  config: AuthJwtConfig,
+  { toolsPath, serverNames }: ConfigSite,
+  report: ConfigReport<AuthJwtConfig>,
+): AuthJwtConfig {
   const { resource } = config;
   const hasIssuers = issuersOf(config).some(({ issuer }) => issuer !== undefined);
   if (toolsPath === undefined || !hasIssuers || resource === 'off' || resource?.url !== undefined)
     return config;
+  if (!resource && !hasUsableName(serverNames))
+    report.on(
+      'issuerNames',
+      'is for tools in a server without a name, so that tokens cannot name them',
+      NAME_THEM,
+    );
   return { ...config, resource: { ...resource, path: toolsPath, isTools: true } };
 }
+
+const NAME_THEM = 'add "server_name", or "auth_jwt_resource" with the URL of the tools, or off';
 
 /** The location with the metadata of the resource. */
 export function metadataLocations(config: AuthJwtConfig): readonly OwnLocation<AuthJwtConfig>[] {
@@ -67,7 +79,7 @@ function compileOrigin(build: Build): (x: Exchange) => string | undefined {
     Getter,
   ];
   const names = build.serverNames;
-  const first = names.find((name) => name.kind === 'exact' && name.name !== '');
+  const first = names.find((name) => name.kind === 'exact' && HOST.test(name.name));
   return (x) => {
     const given = host(x) ?? '';
     const named = names.some((name) => isNamed(name, given)) ? given : first && nameOf(first);
@@ -86,16 +98,17 @@ function nameOf(name: ServerName): string | undefined {
 
 /** Names with regular expressions and open ends fit any host that a client likes. */
 function isNamed(name: ServerName, host: string): boolean {
-  if (name.kind === 'exact') return host !== '' && name.name === host;
+  if (name.kind === 'exact') return HOST.test(host) && name.name === host;
   return name.kind === 'leading wildcard' && host.endsWith(name.suffix) && HOST.test(host);
 }
 
-const HOST = /^[a-z0-9.-]+$/;
+/** Not `_`, which stands for no name. */
+const HOST = /^[a-z0-9.:[\]-]+$/;
 
 /** True if a server has a name that a resource can have. */
 export function hasUsableName(names: readonly ServerName[]): boolean {
-  return names.some(
-    (name) => (name.kind === 'exact' && name.name !== '') || name.kind === 'leading wildcard',
+  return names.some((name) =>
+    name.kind === 'exact' ? HOST.test(name.name) : name.kind === 'leading wildcard',
   );
 }
 

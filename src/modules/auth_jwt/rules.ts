@@ -137,6 +137,41 @@ const signatureOff: ModuleRule<AuthJwtConfig> = {
   },
 };
 
+const DEMANDS = ['scopes', 'audiences', 'requirements', 'issuerNames'] as const;
+
+const demandsWithoutToken: ModuleRule<AuthJwtConfig> = {
+  id: 'GW985',
+  slug: 'jwt-demands-without-jwt',
+  severity: 'warning',
+  summary: 'what tokens must be, where none is required',
+  why: 'Without "auth_jwt" the other directives do nothing: the location serves everybody.',
+  fix: 'Add "auth_jwt" with a realm, or "auth_jwt off" where the location is meant to be open.',
+  bad: {
+    in: 'location',
+    text: 'auth_jwt_key_file keys.json;\nauth_jwt_scope read;',
+    files: { 'keys.json': KEYS },
+  },
+  good: {
+    in: 'location',
+    text: 'auth_jwt api;\nauth_jwt_key_file keys.json;\nauth_jwt_scope read;',
+    files: { 'keys.json': KEYS },
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<DirectiveNode>();
+    for (const block of config.blocks('server', 'location')) {
+      const serves = matchOf(block) !== undefined || block.inner.length === 0;
+      const own = config.configIn(block);
+      if (!serves || own.protection || isOfNginz(own)) continue;
+      for (const field of DEMANDS) {
+        const [at] = config.nodesIn(block, field);
+        if (!at || told.has(at) || at.name.value.startsWith('jwt_')) continue;
+        told.add(at);
+        yield { at, message: `"${at.name.value}" does nothing in a location without "auth_jwt"` };
+      }
+    }
+  },
+};
+
 const bindingOff: ModuleRule<AuthJwtConfig> = {
   id: 'GW977',
   slug: 'jwt-binding-off',
@@ -199,5 +234,6 @@ export const rules: readonly ModuleRule<AuthJwtConfig>[] = [
   jwtClaimCase,
   signatureOff,
   bindingOff,
+  demandsWithoutToken,
   unsignedClaims,
 ];

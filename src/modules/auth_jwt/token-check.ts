@@ -34,13 +34,14 @@ export function compileTokens(config: AuthJwtConfig, resources: IssuerResources,
 
 /** Compiles the access check, which logs refused requests. */
 export function compileAccess(parts: CheckParts): (x: Exchange) => Denial | 'allowed' | undefined {
-  const { config, build } = parts;
+  const { config, resources, build } = parts;
   const faultOf = compileFault(parts);
   const isOff = compileIsOff(config, build);
   const count = compileAuthCounter(build, 'jwt');
   return (x) => {
     if (isOff(x)) return undefined;
     const fault = faultOf(x);
+    if (fault?.result === 'failed' && resources.isExplained) return undefined;
     count(fault?.result ?? 'accepted');
     if (!fault) return 'allowed';
     build.log.write(fault.result === 'failed' ? 'error' : 'info', fault.message, logContext(x));

@@ -127,7 +127,8 @@ export class TokenJudge {
 
   #waitForKeys(x: Exchange): Promise<void> | undefined {
     const token = this.#plainTokenOf(x);
-    const issuer = token === undefined ? undefined : this.#issuers.of(token);
+    const isLarge = (token?.length ?? 0) > this.#config.maxBytes;
+    const issuer = !token || isLarge ? undefined : this.#issuers.of(token);
     if (!issuer) return undefined;
     const waiting = issuer.keys.ask(x, 'all', Date.now());
     return waiting ? waiting.then(() => this.#seekKey(x, issuer)) : this.#seekKey(x, issuer);
@@ -195,6 +196,7 @@ export class TokenJudge {
       };
     const vouched = this.#acceptsVouched ? vouchedToken(x, text) : undefined;
     if (vouched) return this.#findVouched(x, vouched);
+    if (text === '') return this.#refused(x, { refused: 'empty' });
     if (text.length > this.#config.maxBytes) return this.#refused(x, { refused: 'size' });
     return this.#opening ? this.#findEncrypted(x, text, this.#opening) : this.#findPlain(x, text);
   }

@@ -24,7 +24,7 @@ export function validateIssuers(config: AuthJwtConfig, report: ConfigReport<Auth
     report.on(
       'issuerNames',
       'names several issuers with "introspect"',
-      'a token without parts names no issuer',
+      'tokens that are not signed do not say who has issued them: use a location for each issuer',
     );
   const urls = named.flatMap(({ issuer }) => issuer ?? []);
   if (new Set(urls).size < urls.length)

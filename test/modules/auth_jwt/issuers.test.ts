@@ -53,7 +53,7 @@ const metadata = [
   {
     it: 'of another issuer',
     members: { issuer: 'http://127.0.0.1/other' },
-    why: 'its metadata are those of another issuer',
+    why: 'its metadata name another issuer: "http://127.0.0.1/other"',
   },
   { it: 'without keys', members: { jwks_uri: undefined }, why: 'its metadata have no "jwks_uri"' },
   {
@@ -128,6 +128,7 @@ test('an issuer says what an opaque token is worth, once for a time', async (t) 
        location /early { auth_jwt api; auth_jwt_issuer one; if ($jwt_claim_sub = ann) { return 200 early; } } }`,
     { 'one.json': jwks({ a: SECRET }) },
   );
+  await gw.expect('GET /', { status: 401 }, { headers: { authorization: 'Bearer' } });
   for (let n = 0; n < 5; n += 1) await gw.expect('GET /', { status: 200, body: 'ann one' }, opaque('good'));
   await gw.expect('GET /early', { body: 'early' }, opaque('good'));
   for (const token of ['no.audience', 'over', 'early', 'foreign', 'unknown', 'unknown'])

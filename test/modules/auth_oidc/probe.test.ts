@@ -27,7 +27,9 @@ test('check --live tells where nobody can log in, and only that', async (t) => {
   expect(await said('up')).toBe('');
   const begin = '.conf:3:46: error GW983 provider-unreachable: nobody can log in at "idp": ';
   expect(await said('down')).toMatch(new RegExp(`^down${begin}.*ECONNREFUSED`));
-  expect(await said('renamed')).toBe(`renamed${begin}its metadata are those of another issuer\n`);
+  expect(await said('renamed')).toBe(
+    `renamed${begin}its metadata name another issuer: "${provider.issuer}"\n`,
+  );
   expect(await said('incomplete')).toBe(
     `incomplete${begin}the metadata of the provider has no usable "token_endpoint"\n`,
   );

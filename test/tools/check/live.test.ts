@@ -394,6 +394,12 @@ test('a live finding is ignored by a comment, which without --live does not coun
   expect(await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }))).toEqual([]);
 });
 
+test('an OpenID Provider that is away is found', async () => {
+  const login = 'location / { auth_oidc idp; }';
+  const [finding] = await found(login, 'oidc_provider idp { issuer http://127.0.0.1:1; client_id gw; }');
+  expect(finding).toMatch(/^GW983 nobody can log in at "idp": .*ECONNREFUSED/);
+});
+
 test('every live rule has a case here', () => {
   expect(met).toEqual(LIVE);
 });
