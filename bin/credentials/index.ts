@@ -17,8 +17,11 @@ export function addCredentials(gw: Command, finish: Finish): void {
     .action(async (options: { bytes: string }) => {
       finish((await import('./secrets.ts')).secret(options));
     });
-  gw.command('apikey')
-    .description('make API keys for auth_api_key')
+  const apikey = gw.command('apikey').description('make API keys for auth_api_key');
+  apikey.on('command:*', ([name]: readonly string[]) =>
+    apikey.error(`error: unknown command '${name}'\n  expected new; to revoke a key, remove its line`),
+  );
+  apikey
     .command('new <id>')
     .description('print a new key, and the line for auth_api_key_file, which has only its hash')
     .option('--ttl <time>', 'how long it is valid, such as 90d (default: for ever)')

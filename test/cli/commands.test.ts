@@ -4,6 +4,10 @@ import { directoryWith, gw } from './command.ts';
 const wrong: readonly { args: readonly string[]; stderr: string }[] = [
   { args: ['chek'], stderr: 'gw: unknown command "chek"\n  did you mean "check"?\n' },
   { args: ['frobnicate'], stderr: 'gw: unknown command "frobnicate"\n' },
+  {
+    args: ['apikey', 'revoke'],
+    stderr: 'gw: unknown command "revoke"\n  expected new; to revoke a key, remove its line\n',
+  },
   { args: ['check', '--nope'], stderr: 'gw: unknown option "--nope"\n  did you mean "--ignore"?\n' },
 ];
 

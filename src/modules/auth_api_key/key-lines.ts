@@ -14,6 +14,7 @@ const ID = String.raw`[\w.@+-]{1,128}`;
 const TIME = String.raw`\d{1,15}|\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?`;
 const LINE = new RegExp(`^(${ID}):([0-9a-fA-F]{64})(?::(${TIME})?(?::(.*))?)?$`);
 const ENTRY = new RegExp(`^(${ID})(?::(${TIME})?(?::(.*))?)?$`);
+const FORM = 'expected id:hash[:expires[:name=value,...]]';
 const ATTRIBUTE = /^([a-z]\w*)=(.*)$/;
 
 /** True for a text that can be the id of a key. */
@@ -35,7 +36,7 @@ export function parseKeyLines(text: string): { readonly value: KeyEntries } | { 
     if (line === '' || line.startsWith('#')) continue;
     const [, id, digest = '', expires, attributes = ''] = LINE.exec(line) ?? [];
     const entry = entryOf(id, expires, attributesOf(attributes));
-    if (!entry) return { fault: `line ${index + 1} is malformed` };
+    if (!entry) return { fault: `line ${index + 1} is malformed, ${FORM}` };
     if (entries.has(digest.toLowerCase())) return { fault: `line ${index + 1} has a key a second time` };
     entries.set(digest.toLowerCase(), entry);
   }

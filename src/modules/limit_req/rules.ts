@@ -10,7 +10,7 @@ const limitWith = (
 limit_req_zone $binary_remote_addr zone=perip:10m rate=10r/s${more};
 server {
   listen 127.0.0.1:8080;
-  location / { limit_req zone=perip; return 204; }
+  location / { limit_req zone=perip; proxy_pass http://127.0.0.1:9000; }
 }`;
 
 const SHARED = /^(?:sync(?:=exact)?$|cluster=)/;

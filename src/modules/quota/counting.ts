@@ -7,8 +7,9 @@ import {
   secondsUntilWhole,
   stateKey,
 } from '../../http/index.ts';
+import { escapeDefault } from '../../log/index.ts';
 import { isCost, type QuotaConfig } from './directives.ts';
-import { type Balance, type Outcome, take } from './take.ts';
+import { type Balance, type Demand, type Outcome, take } from './take.ts';
 import { type AnyDemand, takeShared } from './take-shared.ts';
 import type { OpenZone, OpenZones } from './zones.ts';
 
@@ -20,7 +21,7 @@ const COUNTS = { name: 'gw_quota_total', help: 'Requests that quotas have counte
 /** A quota of a location. */
 interface CompiledQuota {
   readonly zone: OpenZone;
-  readonly count: (result: 'passed' | 'refused' | 'failed') => void;
+  readonly count: (result: 'passed' | 'refused' | 'dry_run' | 'failed') => void;
   readonly keyOf: (x: Exchange) => string;
   readonly costOf: ((x: Exchange) => string) | undefined;
 }
@@ -47,6 +48,7 @@ interface Asked {
 export function compileCount(config: QuotaConfig, zones: OpenZones, build: Build): Handler {
   const quotas = compileQuotas(config, zones, build);
   const refuse = compileRefusal(config, build);
+  const refusal = config.dryRun ? 'dry_run' : 'refused';
   const act = (x: Exchange, asked: readonly Asked[], outcome: Outcome): void => {
     // The client may have left meanwhile.
     if (x.aborted) return;
@@ -55,7 +57,7 @@ export function compileCount(config: QuotaConfig, zones: OpenZones, build: Build
     for (const { demand, count } of asked) {
       // What one quota refuses, no other one counts.
       if (!refusing) count('passed');
-      else if (refusing.zone === demand.zone) count(outcome.failed ? 'failed' : 'refused');
+      else if (refusing.zone === demand.zone) count(outcome.failed ? 'failed' : refusal);
     }
     if (refusing) refuse(x, outcome);
   };
@@ -110,17 +112,26 @@ const WHY = {
   lost: 'gets no response from the store of the cluster',
 };
 
+/** Keys that name who makes a request, and open nothing. Others may be keys, cookies or addresses. */
+const NAMING =
+  /^\$(?:(?:api_key_id|jwt_claim_sub|oidc_claim_\w+)|\{(?:api_key_id|jwt_claim_sub|oidc_claim_\w+)\})$/i;
+const LONGEST_SHOWN = 64;
+
 function compileRefusal(
-  { status, dryRun }: QuotaConfig,
+  { status, dryRun, zones = [] }: QuotaConfig,
   { log }: Build,
 ): (x: Exchange, outcome: Outcome) => void {
   const dry = dryRun ? ', dry run' : '';
+  const naming = new Set(zones.filter(({ keyText }) => NAMING.test(keyText)).map(({ name }) => name));
+  const whose = ({ zone, key }: Demand): string =>
+    naming.has(zone) ? `, key "${escapeDefault(key.slice(0, LONGEST_SHOWN))}"` : '';
   return (x, { refusedBy, failed }) => {
     if (failed) {
       log.write('error', `quota zone "${failed.demand.zone}" ${WHY[failed.why]}${dry}`, logContext(x));
     } else if (refusedBy) {
       const { zone, limit, window } = refusedBy.demand;
-      log.write('error', `quota exceeded${dry}: ${limit} in a ${window}, by zone "${zone}"`, logContext(x));
+      const text = `quota exceeded${dry}: ${limit} in a ${window}, by zone "${zone}"${whose(refusedBy.demand)}`;
+      log.write('error', text, logContext(x));
     }
     if (dryRun) return;
     x.response.replaceHeader('Retry-After', String(refusedBy ? secondsUntilWhole(shown(refusedBy)) : 1));

@@ -72,5 +72,6 @@ export const quota = moduleFor<QuotaConfig>()<OpenZones>({
     config.quotas
       ? { precontent: compileCount(config, zones, build), ...(config.headers && { filter: tellBalances }) }
       : {},
+  rules: () => import('./rules.ts'),
   explanation,
 });

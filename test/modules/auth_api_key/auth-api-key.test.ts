@@ -66,14 +66,16 @@ for (const { it, protection, more, path = '/', with: init, body } of accepted)
     await gw.expect(`GET ${path}`, { status: 200, body }, init);
   });
 
+const MALFORMED = 'line 1 is malformed, expected id:hash[:expires[:name=value,...]]';
+
 const broken = [
   {
     it: 'a line that is cut off',
     text: line('old', OLD),
     says: 'line 1 has no end: is the file being written?',
   },
-  { it: 'a line without a hash', text: 'ann\n', says: 'line 1 is malformed' },
-  { it: 'a time that is none', text: `${line('ann', ANN, ':soon')}\n`, says: 'line 1 is malformed' },
+  { it: 'a line without a hash', text: 'ann\n', says: MALFORMED },
+  { it: 'a time that is none', text: `${line('ann', ANN, ':soon')}\n`, says: MALFORMED },
   {
     it: 'a key twice',
     text: `${line('ann', ANN)}\n${line('bob', ANN)}\n`,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Gateway, oneGateway, startGateway } from '../../harness/gateway.ts';
 import { testLoadFaults } from '../../harness/load-faults.ts';
+import { SECRET, sign } from '../../harness/tokens.ts';
 import { periodAt, type Window } from '../../../src/modules/quota/window.ts';
 
 testLoadFaults(import.meta.url);
@@ -50,8 +51,23 @@ test('a quota serves so many requests of each key, and tells what is left', asyn
   const { headers } = await gw.expect('GET /?k=a', { status: 429 });
   expect(headers.get('ratelimit')).toMatch(/^"q";r=0;t=(\d+)$/);
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  // The key is a text of the client, which may be a secret.
   await gw.waitForLog(/\[error\] .*quota exceeded: 3 in a month, by zone "q", client: 127/);
   await gw.expect('GET /?k=b', { status: 200 });
+});
+
+test('the log names whose quota is exceeded by an id that opens nothing', async (t) => {
+  const long = `a"b${'c'.repeat(80)}`;
+  const gw = await load(
+    t,
+    `quota_zone \${jwt_claim_sub} zone=sub:1m limit=1/month;
+     server { location / { auth_jwt shop; auth_jwt_key_file secret; quota zone=sub; echo -n ok; } }`,
+    { secret: JSON.stringify({ keys: [{ kty: 'oct', k: Buffer.from(SECRET).toString('base64url') }] }) },
+  );
+  const init = { headers: { authorization: `Bearer ${sign({ sub: long })}` } };
+  expect((await gw.fetch('/', init)).status).toBe(200);
+  expect((await gw.fetch('/', init)).status).toBe(429);
+  await gw.waitForLog(new RegExp(String.raw`by zone "sub", key "a\\x22b${'c'.repeat(61)}", client: 127`));
 });
 
 test('requests with an empty key are not counted', async (t) => {
@@ -144,13 +160,16 @@ test('a quota counts what it lets pass and what it refuses, and not what another
   const gw = await startGateway(
     t,
     `quota_zone $arg_k zone=day:1m limit=1/month; quota_zone $arg_k zone=all:1m limit=9/month;
-     server { location / { quota zone=all; quota zone=day; echo -n ok; } location = /metrics { control_api metrics; } }`,
+     server { location / { quota zone=all; quota zone=day; echo -n ok; } location = /metrics { control_api metrics; }
+       location /dry { quota zone=day; quota_dry_run on; echo -n ok; } }`,
   );
   await statuses(gw, '/?k=a', 3);
+  await statuses(gw, '/dry?k=a', 4);
   const { body } = await gw.fetch('/metrics');
   const rows = [...body.matchAll(/^gw_quota_total\{zone="(\w+)",result="(\w+)"\} (\d+)$/gm)];
   expect(rows.map(([, zone, result, count]) => `${zone} ${result} ${count}`).sort()).toEqual([
     'all passed 1',
+    'day dry_run 4',
     'day passed 1',
     'day refused 2',
   ]);

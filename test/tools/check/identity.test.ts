@@ -89,3 +89,40 @@ testRule('api-key-in-url', [
     says: ['"arg=k" takes the key from the URL, which logs keep'],
   },
 ]);
+
+const KEYS = { keys: `ann:${'0'.repeat(64)}\n` };
+
+testRule('api-key-not-required', [
+  {
+    it: 'finds keys of any source, and once in a block',
+    ...inHttp,
+    files: KEYS,
+    text: `shared_dict_zone zone=d:64k; server { listen 127.0.0.1:8080;
+      location /a { auth_api_key_file keys; auth_api_key_dict d; return 204; }
+      location /b { auth_api_key_redis 127.0.0.1:6379 k:; return 204; } }`,
+    says: [
+      '"auth_api_key_file" without "auth_api_key" has no effect: no key is required',
+      '"auth_api_key_redis" without "auth_api_key" has no effect: no key is required',
+    ],
+  },
+  {
+    it: 'accepts keys that are required further in or out, and "off"',
+    ...inHttp,
+    files: KEYS,
+    text: `auth_api_key_file keys; server { listen 127.0.0.1:8080;
+      location /a { limit_except GET { auth_api_key x; } proxy_pass http://127.0.0.1:3000; }
+      location /b { auth_api_key off; auth_api_key_file keys; return 204; } }
+      server { listen 127.0.0.1:8081; auth_api_key x; location / { auth_api_key_file keys; return 204; } }`,
+  },
+]);
+
+testRule('forgotten-quota', [
+  {
+    it: 'accepts short windows, a file and a cluster',
+    ...inHttp,
+    files: { 'cluster.key': 'tR7uWx2LqPz9Vb4N' },
+    text: `cluster main { backend redis://127.0.0.1:6379; secret \${file:cluster.key}; }
+      quota_zone $uri zone=a:1m limit=1/hour; quota_zone $uri zone=b:1m limit=1/week state=b.json;
+      quota_zone $uri zone=c:1m limit=1/month cluster=main; server { listen 127.0.0.1:8080; }`,
+  },
+]);

@@ -168,6 +168,17 @@ testRule('return-bypasses-acl', [
     text: 'auth_basic staff;\nauth_basic_user_file f;\nreturn 301 /staff;',
     says: ['"return" runs before "auth_basic": anyone gets the response'],
   },
+  {
+    it: 'finds limits that count nothing',
+    in: 'http',
+    text: `limit_req_zone $remote_addr zone=r:1m rate=1r/s; quota_zone $remote_addr zone=q:1m limit=9/hour;
+      server { listen 127.0.0.1:8080; limit_req zone=r; location /a { quota zone=q; return 200 ok; }
+        location /b { limit_req zone=r; return 204; } location /c { limit_req zone=r; return 403; } location /d { return 204; } }`,
+    says: [
+      '"return" runs before "quota": no request is counted',
+      '"return" runs before "limit_req": no request is counted',
+    ],
+  },
   { it: 'accepts a refusal', ...inLocation, text: 'deny all;\nreturn 403;' },
   { it: 'accepts the list of another level', text: 'deny all;\nlocation /health { return 200 ok; }' },
   { it: 'accepts a lifted password', ...inLocation, text: 'auth_basic off;\nreturn 200 ok;' },

@@ -72,9 +72,12 @@ function readPart(word: Word, scope: ReadScope): KeyvalParts | undefined {
   const matching = parameter === 'type' ? MATCHINGS.find((each) => each === text) : undefined;
   if (matching) return { matching };
   if (parameter === 'state') return { state: text };
-  report.emerg(`invalid parameter "${value}"`, span, 'expected zone=, state=, timeout=, type= or sync');
+  const expected = parameter === 'type' ? TYPES : 'zone=, state=, timeout=, type= or sync';
+  report.emerg(`invalid parameter "${value}"`, span, `expected ${expected}`);
   return undefined;
 }
+
+const TYPES = 'type=string, type=ip or type=prefix';
 
 /** Reads `key $variable zone=name`. */
 export const keyvalVariable: ArgReader<KeyvalVariable> = readers.words(

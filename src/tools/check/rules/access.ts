@@ -17,7 +17,7 @@ const returnBypassesAcl: Rule = {
   slug: 'return-bypasses-acl',
   severity: 'error',
   summary: '"return" responds before access is checked',
-  why: 'The rewrite phase comes before the access phase, so "allow", "deny", "auth_basic" and "auth_request" of the same block are never checked.',
+  why: 'The rewrite phase comes before the access phase, so "allow", "deny", "auth_basic" and "auth_request" of the same block are never checked; "quota" and "limit_req" count nothing.',
   fix: 'Serve a file, or move "return" to an internal location that "try_files" or "rewrite ... last" leads to.',
   bad: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\nreturn 200 "for us only";' },
   good: { in: 'location', text: 'allow 10.0.0.0/8;\ndeny all;\ntry_files /page.html =404;' },
@@ -25,16 +25,34 @@ const returnBypassesAcl: Rule = {
     for (const { node, block } of config.uses('return')) {
       const asks = asking(block);
       const [first] = asks;
-      if (!first || isRefusal(node)) continue;
-      yield {
-        at: node,
-        message: `"return" runs before "${first.name.value}": anyone gets the response`,
-        label: 'responds first',
-        related: asks.map(({ span }) => ({ span, label: 'never checked' })),
-      };
+      if (isRefusal(node)) continue;
+      if (!first) yield* uncounted(node, block);
+      else
+        yield {
+          at: node,
+          message: `"return" runs before "${first.name.value}": anyone gets the response`,
+          label: 'responds first',
+          related: asks.map(({ span }) => ({ span, label: 'never checked' })),
+        };
     }
   },
 };
+
+/** The limits of the block itself, which do not see the requests that "return" responds to. */
+function* uncounted(node: DirectiveNode, block: BlockView): Iterable<Problem> {
+  const limits = block.own(...LIMITS).filter(isAsking);
+  const [first] = limits;
+  if (first)
+    yield {
+      at: node,
+      severity: 'warning',
+      message: `"return" runs before "${first.name.value}": no request is counted`,
+      label: 'responds first',
+      related: limits.map(({ span }) => ({ span, label: 'never counts' })),
+    };
+}
+
+const LIMITS = ['quota', 'limit_req', 'limit_conn'] as const;
 
 /** The access directives in the block itself; inherited ones may be meant for other locations. */
 function asking(block: BlockView): readonly DirectiveNode[] {
