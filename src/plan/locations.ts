@@ -7,7 +7,7 @@ import {
   type ResolvedConfig,
   type ResolvedConfigs,
 } from '../config/index.ts';
-import type { AnyModule, CoreConfig, LocationMatch, ServerName } from '../contract/index.ts';
+import type { AnyModule, ConfigSite, CoreConfig, LocationMatch, ServerName } from '../contract/index.ts';
 import { checkNesting } from './checks/locations.ts';
 import { ContentModules } from './content.ts';
 import { ConfigReporter, coreOf } from './level.ts';
@@ -180,16 +180,25 @@ export class LocationPlanner {
     const configs: Record<string, object> = {};
     for (const { module, value } of used) {
       if (module.name === 'core') continue;
-      const reporter = new ConfigReporter(level.get(module.name) as ResolvedConfig, this.#planning.report);
-      const site = { match, toolsPath, serverNames: this.#serverNames ?? [] };
-      const config: object = module.settle?.(value, site, reporter) ?? value;
-      configs[module.name] = config;
+      configs[module.name] = module.settle ? this.#settled(module, level, { match, toolsPath }) : value;
       this.countsRequests ||= module.showsRequestCounts?.(value) === true;
     }
     for (const { module } of used)
       for (const { path, config } of module.ownLocations?.(configs[module.name] ?? {}) ?? [])
         this.#add(path, { [module.name]: config, ...sharedBy(configs) }, { block, level });
     return configs;
+  }
+
+  /** Returns the config of a module with what follows from its location. */
+  #settled(module: AnyModule, level: ResolvedConfigs, site: Pick<ConfigSite, 'match' | 'toolsPath'>): object {
+    const config = level.get(module.name) as ResolvedConfig;
+    const reporter = new ConfigReporter(config, this.#planning.report);
+    const settled: object | undefined = module.settle?.(
+      config.value,
+      { ...site, serverNames: this.#serverNames ?? [] },
+      reporter,
+    );
+    return settled ?? config.value;
   }
 
   /** Adds a location of a module, for the block that it belongs to. */
