@@ -4,7 +4,13 @@ import { type Endpoint, RedisClient, RedisLost, RedisRefused, type Reply } from 
 import { type KeyEntry, keyEntryOf } from './key-lines.ts';
 
 /** What a source says of a key: its entry, that it does not have it, or why it cannot tell. */
-export type Found = { readonly entry: KeyEntry | undefined } | { readonly fault: string };
+export type Found = { readonly entry: KeyEntry | undefined } | Unknown;
+
+interface Unknown {
+  readonly fault: string;
+  /** The source cannot be reached. */
+  readonly isAway?: true;
+}
 
 interface RedisKeysParts {
   readonly endpoints: readonly Endpoint[];
@@ -29,7 +35,7 @@ const KEPT_CHARACTERS = 4 << 20;
 const MOST_KEPT = 20_000;
 /** How long keys are accepted while the store is away. */
 const AWAY_MS = 300_000;
-/** Keys that are looked up at one time. Further requests get 503. */
+/** Keys that are looked up at one time, and as many again that were accepted before. Further requests get 503. */
 const MOST_QUESTIONS = 1_000;
 const NONE: Found = { entry: undefined };
 
@@ -76,10 +82,9 @@ export class RedisKeys {
     if (known && performance.now() < known.freshUntilMs) return known;
     const asked = this.#questions.get(digest);
     if (asked) return asked;
-    if (this.#questions.size >= MOST_QUESTIONS)
-      return known && performance.now() < known.keptUntilMs
-        ? known
-        : { fault: 'the store of API keys is asked for too many at one time' };
+    // Too many questions do not mean that the store is away: a key that was revoked meanwhile would be accepted.
+    if (this.#questions.size >= (known ? 2 * MOST_QUESTIONS : MOST_QUESTIONS))
+      return { fault: 'the store of API keys is asked for too many at one time' };
     const question = this.#ask(digest, known).finally(() => this.#questions.delete(digest));
     this.#questions.set(digest, question);
     return question;
@@ -88,7 +93,7 @@ export class RedisKeys {
   async #ask(digest: string, known: KnownKey | undefined): Promise<Found> {
     const found = await this.#lookUp(digest);
     if (!('fault' in found)) this.#keep(digest, found.entry);
-    else if (known && performance.now() < known.keptUntilMs) return known;
+    else if (found.isAway && known && performance.now() < known.keptUntilMs) return known;
     return found;
   }
 
@@ -108,18 +113,23 @@ export class RedisKeys {
         // ioredis makes an object of the reply to "hgetall" in lower case.
         return entryIn(await client.ask('HGETALL', [`${this.#parts.prefix}${digest}`]));
       } catch (error) {
-        if (error instanceof RedisRefused) return { fault: refusalOf(client, error) };
+        if (error instanceof RedisRefused) return refusedBy(client, error);
         if (!(error instanceof RedisLost)) throw error;
         reason = `${client.label}: ${error.message}`;
       }
     }
-    return { fault: `the store of API keys cannot be asked: ${reason}` };
+    return { fault: `the store of API keys cannot be asked: ${reason}`, isAway: true };
   }
 }
 
-/** The first word of an error reply, its code; the rest may contain the command. */
-function refusalOf({ label }: RedisClient, { message }: RedisRefused): string {
-  return `the store of API keys refuses "hgetall": ${label}: ${/^[A-Z]+\b/.exec(message)?.[0] ?? 'an error'}`;
+/** Codes of a store that has just started, or has lost the server that it copies. */
+const NOT_READY: ReadonlySet<string> = new Set(['LOADING', 'MASTERDOWN']);
+
+/** Tells the first word of an error reply, its code; the rest may contain the command. */
+function refusedBy({ label }: RedisClient, { message }: RedisRefused): Unknown {
+  const [code = 'an error'] = /^[A-Z]+\b/.exec(message) ?? [];
+  const fault = `the store of API keys refuses "hgetall": ${label}: ${code}`;
+  return NOT_READY.has(code) ? { fault, isAway: true } : { fault };
 }
 
 /** Reads the names and values of the fields of a hash; one that does not exist has none. */
