@@ -32,6 +32,14 @@ testRule('identity-header-forgeable', [
       location /c/ { proxy_pass http://app; } }`,
     says: ['header "X_Client" reaches this upstream as the client sends it'],
   },
+  ...['jwt_claim $who sub', 'jwt_header $who kid'].map((named) => ({
+    it: `finds a variable of "${named}"`,
+    ...inHttp,
+    text: `${APP} ${named}; server { listen 127.0.0.1:8080;
+      location /a/ { proxy_set_header X-Client $who; proxy_pass http://app; }
+      location /c/ { proxy_pass http://app; } }`,
+    says: ['header "X-Client" reaches this upstream as the client sends it'],
+  })),
   {
     it: 'accepts another upstream, a header that is replaced or removed, and headers that are not forwarded',
     ...inHttp,

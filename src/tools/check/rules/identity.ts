@@ -7,7 +7,7 @@ import type { Machine } from '../regex/index.ts';
 /** Variables that tell who makes a request, besides those of `auth_request_set`. */
 const IDENTITY = /\$\{?(?:jwt_|oidc_|api_key_|ssl_client_)/i;
 /** Directives that define variables of this kind. */
-const DEFINING = ['auth_request_set', 'auth_jwt_claim_set', 'auth_jwt_header_set'];
+const DEFINING = ['auth_request_set', 'auth_jwt_claim_set', 'auth_jwt_header_set', 'jwt_claim', 'jwt_header'];
 /** What forwards requests, and what sets their headers. */
 const FORWARDING = { proxy_pass: 'proxy_set_header', grpc_pass: 'grpc_set_header' } as const;
 type Pass = keyof typeof FORWARDING;
