@@ -3,6 +3,7 @@ export {
   type IssuerSource,
   isLoopback,
   issuerUrlFault,
+  namedUrlFault,
   issuerZone,
   metadataOf,
   nameOfIssuer,

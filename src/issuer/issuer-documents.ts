@@ -5,9 +5,9 @@ import { type KeySet, readKeySet } from '../tokens/index.ts';
 import { monotonicMs, type SharedText } from '../zone/index.ts';
 import {
   type IssuerSource,
-  issuerUrlFault,
   MOST_KEYS_BYTES,
   MOST_METADATA_BYTES,
+  namedUrlFault,
   nameOfIssuer,
 } from './issuer-source.ts';
 
@@ -243,17 +243,21 @@ export async function fetchDocuments(
   const fetchJson = (url: string, mostBytes: number): Promise<TextResponse> =>
     fetchText(url, { headers: ACCEPT, signal, mostBytes, trust });
   const metadata = from && (await fetchMetadata(from, (url) => fetchJson(url, MOST_METADATA_BYTES)));
-  const url = keysUrl ?? metadata?.['jwks_uri'];
-  if (typeof url !== 'string') throw new Error('its metadata have no "jwks_uri"');
-  const fault = issuerUrlFault(url);
-  if (fault !== undefined) throw new Error(`"jwks_uri" of its metadata: ${fault}`);
-  const response = await fetchJson(url, MOST_KEYS_BYTES);
+  const response = await fetchJson(keysUrl ?? keysUrlIn(metadata ?? {}), MOST_KEYS_BYTES);
   checkKeys(response);
   return {
     text: response.text,
     metadata: JSON.stringify(metadata ?? {}),
     freshMs: freshnessOf(response.headers['cache-control']),
   };
+}
+
+/** Where the metadata of an issuer say that its keys are. */
+function keysUrlIn({ jwks_uri: url, issuer }: Metadata): string {
+  if (typeof url !== 'string') throw new Error('its metadata have no "jwks_uri"');
+  const fault = namedUrlFault(url, String(issuer));
+  if (fault !== undefined) throw new Error(`"jwks_uri" of its metadata: ${fault}`);
+  return url;
 }
 
 const ACCEPT = { Accept: 'application/jwk-set+json, application/json' };

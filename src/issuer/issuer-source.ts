@@ -78,3 +78,17 @@ export function issuerUrlFault(text: string): string | undefined {
     return 'whoever is on the way could replace what it says: use https';
   return undefined;
 }
+
+/**
+ * Why a URL in the metadata of an issuer may not be used. Only an issuer that is itself at `http` on this machine leads
+ * to other programs there: one elsewhere could have gw send them requests.
+ */
+export function namedUrlFault(text: string, issuer: string): string | undefined {
+  const fault = issuerUrlFault(text);
+  if (fault !== undefined || !isPlain(text) || isPlain(issuer)) return fault;
+  return 'an issuer elsewhere cannot name a URL of this machine: use https';
+}
+
+function isPlain(url: string): boolean {
+  return new URL(url).protocol === 'http:';
+}

@@ -1,5 +1,5 @@
 import type { AuthorizationServer, Client, ClientAuth, TokenEndpointResponse } from 'oauth4webapi';
-import { issuerUrlFault, type KeysOrFault } from '../../issuer/index.ts';
+import { type KeysOrFault, namedUrlFault } from '../../issuer/index.ts';
 import {
   type ClaimRules,
   claimsFault,
@@ -257,7 +257,7 @@ export class ProviderClient {
   }
 }
 
-/** The URLs of a provider that get secrets or clients; they are `https`, or `http` on a loopback address. */
+/** The URLs of a provider that get secrets or clients; they are `https`, or `http` on a loopback address as the issuer. */
 const ENDPOINTS = [
   'authorization_endpoint',
   'token_endpoint',
@@ -270,7 +270,7 @@ export function metadataFault(metadata: Readonly<Record<string, unknown>>): stri
   const wrong = ENDPOINTS.find((name) => {
     const url = metadata[name];
     if (url === undefined) return name === 'authorization_endpoint' || name === 'token_endpoint';
-    return typeof url !== 'string' || issuerUrlFault(url) !== undefined;
+    return typeof url !== 'string' || namedUrlFault(url, String(metadata['issuer'])) !== undefined;
   });
   return wrong && `the metadata of the provider has no usable "${wrong}"`;
 }

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { Certificates } from '../../harness/certificates.ts';
 import { startGateway } from '../../harness/gateway.ts';
 import type { Owner } from '../../harness/owner.ts';
+import { startPeer } from '../../harness/peer.ts';
 import { FakeProvider } from './provider.ts';
 import { block, SITE } from './site.ts';
 import { PAGE } from './visitor.ts';
@@ -63,4 +64,29 @@ for (const { it, trust, status, why } of cases)
     const gw = await startGateway(t, `${block(provider, trust)} ${SITE}`, { files });
     expect((await gw.fetch('/', { headers: PAGE })).status).toBe(status);
     if (why) await gw.waitForLog(why);
+  });
+
+const inside = [
+  'jwks_uri',
+  'authorization_endpoint',
+  'token_endpoint',
+  'userinfo_endpoint',
+  'end_session_endpoint',
+];
+
+for (const name of inside)
+  test(`a provider elsewhere cannot name a program of this machine as "${name}"`, async (t) => {
+    const provider = await startSecure(t);
+    const asked: string[] = [];
+    const peer = await startPeer(t, 'inside', (request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{"keys":[]}');
+    });
+    provider.metadata = { [name]: `http://127.0.0.1:${peer.port}/admin` };
+    const gw = await startGateway(t, `${block(provider, 'ssl_trusted_certificate ca.crt;')} ${SITE}`, {
+      files: { 'ca.crt': certificates.read('ca.crt') },
+    });
+    expect((await gw.fetch('/', { headers: PAGE })).status).toBe(503);
+    await gw.waitForLog(new RegExp(`nobody can log in at "idp": .*"${name}"`));
+    expect(asked).toEqual([]);
   });
