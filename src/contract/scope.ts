@@ -174,6 +174,8 @@ export interface WorkerScope extends ResourceScope {
   onServing(listener: () => void): void;
   /** Returns the shared memory of a zone that a module declared. */
   zone(name: string): SharedArrayBuffer;
+  /** Returns what the configuration declares of a zone. */
+  zoneDeclaration(name: string): ZoneDeclaration | undefined;
   /** Returns the value that `prepare` provided. */
   provided(key: string): unknown;
 }

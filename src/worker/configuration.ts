@@ -6,7 +6,7 @@ import { type Health, OpenHealth } from '../health/index.ts';
 import type { ErrorLog, HeldLogs, LogListeners, LogOpener } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
-import type { Counters } from '../zone/index.ts';
+import type { Counters, ZoneDeclaration } from '../zone/index.ts';
 import type { Shipment } from './messages.ts';
 import { OwnedResources, type SharedResources } from './resources.ts';
 
@@ -186,6 +186,10 @@ export class Configuration extends OwnedResources implements WorkerScope {
     const buffer = this.#shipment.zones.get(name);
     if (!buffer) throw new Error(`zone "${name}" was not declared`);
     return buffer;
+  }
+
+  zoneDeclaration(name: string): ZoneDeclaration | undefined {
+    return this.#shipment.plan.zones.find((zone) => zone.name === name);
   }
 
   provided(key: string): unknown {

@@ -19,6 +19,10 @@ export interface DictionaryDeclaration {
   readonly sizeBytes: number;
   /** The gateways of a cluster share its entries, so that an upgrade does not carry them. */
   readonly isShared?: boolean;
+  /** A full one removes the entries that have not been used for longest. */
+  readonly evicts?: boolean;
+  /** Whoever may use the API of keyval zones reads and writes any entry. */
+  readonly isKeyval?: boolean;
 }
 
 /** The rate of requests by key: see `RequestRates`. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WorkerScope } from '../../contract/index.ts';
-import { type Dictionary, openDictionary, zoneIdentity } from '../../zone/index.ts';
+import { openDictionary, zoneIdentity } from '../../zone/index.ts';
 import { type Provider, storeOf } from './provider.ts';
 import { type KnownProvider, ProviderClient, type ProviderFault } from './provider-client.ts';
 import { Refresher } from './refresher.ts';
@@ -43,19 +43,42 @@ interface Opening {
 export function openProvider(provider: Provider, opening: Opening): OpenProvider {
   const { worker } = opening;
   const memory = worker.zone(storeOf(provider));
-  const settings = createHash('sha256').update(JSON.stringify(provider)).digest('base64url');
+  const rules = storeRules(provider, worker);
+  const settings = createHash('sha256')
+    .update(JSON.stringify([provider, rules]))
+    .digest('base64url');
   return worker.share(
     `auth_oidc ${zoneIdentity(memory)} ${settings}`,
-    () => open(provider, openDictionary(memory, worker.workerId, { evict: true }), opening),
+    () => open({ provider, rules, memory }, opening),
     ({ close }) => close(),
   );
 }
 
+/** What the configuration says of a store of sessions. */
+interface StoreRules {
+  /** A full one forgets sessions: a dictionary of the configuration only if that says so. */
+  readonly evict: boolean;
+  /** The gateways of a cluster share it. */
+  readonly isShared: boolean;
+}
+
+function storeRules({ sessionStore }: Provider, worker: WorkerScope): StoreRules {
+  const zone = sessionStore === undefined ? undefined : worker.zoneDeclaration(sessionStore);
+  if (zone?.kind !== 'dictionary') return { evict: true, isShared: false };
+  return { evict: zone.evicts === true, isShared: zone.isShared === true };
+}
+
+interface Opened {
+  readonly provider: Provider;
+  readonly rules: StoreRules;
+  readonly memory: SharedArrayBuffer;
+}
+
 function open(
-  provider: Provider,
-  dictionary: Dictionary,
+  { provider, rules: { evict, isShared }, memory }: Opened,
   { worker, known, oauth, isExplained }: Opening,
 ): OpenProvider {
+  const dictionary = openDictionary(memory, worker.workerId, { evict });
   const { name, clientSecret, cookieSecret } = provider;
   const stored = new Sessions({ dictionary, provider });
   const key = cookieSecret === undefined ? undefined : Buffer.from(cookieSecret, 'hex');
@@ -77,7 +100,7 @@ function open(
     provider,
     client,
     sessions,
-    refresher: new Refresher({ client, sessions, tell, renews: provider.refresh }),
+    refresher: new Refresher({ client, sessions, tell, isShared, renews: provider.refresh }),
     seal: () => fixed ?? new Seal(sessions.secret(), purpose),
   };
 }

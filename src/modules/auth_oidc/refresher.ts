@@ -10,6 +10,8 @@ const LONGEST_MS = 20_000;
 /** After a failed try, no worker tries again for this long. */
 const PAUSE_MS = 5_000;
 const POLL_MS = 20;
+/** For how long a renewal of another gateway may be on its way in a cluster. */
+const SETTLING_MS = 1_000;
 /** Requests of one worker that wait for another's try. */
 const MOST_WAITING = 1_000;
 
@@ -19,7 +21,9 @@ export type Refreshed = Session | 'away' | undefined;
 interface RefresherParts {
   /** False: sessions keep the tokens of their login. */
   readonly renews: boolean;
-  readonly client: ProviderClient;
+  /** The gateways of a cluster share the sessions. */
+  readonly isShared: boolean;
+  readonly client: Pick<ProviderClient, 'renew'>;
   readonly sessions: SessionStore;
   /** Called when a session gets no new tokens. */
   readonly tell: (fault: ProviderFault) => void;
@@ -27,17 +31,19 @@ interface RefresherParts {
 
 /** Renews the tokens of sessions before they end, each session by one request at a time over all workers. */
 export class Refresher {
-  readonly #client: ProviderClient;
+  readonly #client: RefresherParts['client'];
   readonly #sessions: SessionStore;
   readonly #tell: RefresherParts['tell'];
   readonly #renews: boolean;
+  readonly #settlingMs: number;
   #waiting = 0;
 
-  constructor({ client, sessions, tell, renews }: RefresherParts) {
+  constructor({ client, sessions, tell, renews, isShared }: RefresherParts) {
     this.#client = client;
     this.#sessions = sessions;
     this.#tell = tell;
     this.#renews = renews;
+    this.#settlingMs = isShared ? SETTLING_MS : 0;
   }
 
   /** Returns the session with tokens that have not ended, and a promise only where a request has to wait for them. */
@@ -63,14 +69,28 @@ export class Refresher {
       return this.#sessions.find(id);
     } catch (error) {
       if (!(error instanceof ProviderFault)) throw error;
+      if (error.kind !== 'away') return this.#refused(session, error);
       this.#tell(error);
-      if (error.kind !== 'away') {
-        this.#sessions.end(id);
-        return undefined;
-      }
       this.#sessions.pause('refresh', id, PAUSE_MS);
       return hasEnded(session) ? 'away' : session;
     }
+  }
+
+  /** Ends a session without new tokens, unless another gateway has them: a provider takes a refresh token once. */
+  async #refused({ id, tokens: before }: Session, fault: ProviderFault): Promise<Refreshed> {
+    const until = Date.now() + this.#settlingMs;
+    for (;;) {
+      const session = this.#sessions.find(id);
+      if (!session || session.tokens.accessToken !== before.accessToken) {
+        this.#sessions.forget('refresh', id);
+        return session;
+      }
+      if (Date.now() >= until) break;
+      await sleep(POLL_MS);
+    }
+    this.#tell(fault);
+    this.#sessions.end(id);
+    return undefined;
   }
 
   /** Waits until another request has renewed the tokens. */

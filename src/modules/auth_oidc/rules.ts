@@ -89,9 +89,38 @@ const providerUnreachable: ModuleRule<AuthOidcConfig> = {
   good: { in: 'http', text: live('its metadata have this issuer') },
 };
 
+/** Shorter ones can be guessed: secrets of providers have 32 characters or more. */
+const SHORTEST_SECRET = 16;
+
+const weakClientSecret: ModuleRule<AuthOidcConfig> = {
+  id: 'GW984',
+  slug: 'weak-client-secret',
+  severity: 'warning',
+  summary: 'a client secret that can be guessed',
+  why: 'The cookies of logins are encrypted with a key made of it, and everybody gets such a cookie: who has one can try secrets offline, as many as he likes. The right one lets him forge logins, and ask the provider in the name of the gateway.',
+  fix: 'Have the provider make a random secret of at least 16 characters.',
+  bad: { in: 'http', text: provider('one', ' client_secret ${env:GW_NO_SUCH_SECRET:-hunter2};') },
+  good: {
+    in: 'http',
+    text: provider('one', ' client_secret ${file:secret};'),
+    files: { secret: 'Zm9yIGV4YW1wbGVzIG9ubHkh' },
+  },
+  *check(config: Checked): Iterable<Problem> {
+    for (const { node, block } of config.uses('client_secret')) {
+      const [secret] = node.args;
+      if (block.context !== 'oidc_provider' || !secret || secret.value.length >= SHORTEST_SECRET) continue;
+      yield {
+        at: node,
+        message: `"client_secret" has fewer than ${SHORTEST_SECRET} characters`,
+      };
+    }
+  },
+};
+
 /** The rules about logins. */
 export const rules: readonly ModuleRule<AuthOidcConfig>[] = [
   oneSessionCookie,
   oidcClaimCase,
   providerUnreachable,
+  weakClientSecret,
 ];

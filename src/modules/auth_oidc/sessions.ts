@@ -225,7 +225,10 @@ export class Sessions {
   secret(): string {
     const name = `${this.#realm} secret`;
     this.#ask(() => this.#dictionary.add(name, randomBytes(ID_BYTES).toString('base64url'), 0));
-    return String(this.#ask(() => this.#dictionary.get(name)));
+    const secret = String(this.#ask(() => this.#dictionary.get(name)));
+    // Others may write to a dictionary of the configuration: flags, for example.
+    if (!ID.test(secret)) throw new StoreFault(`sessions of "${this.#realm}": their secret was replaced`);
+    return secret;
   }
 
   #part(cursor: number): ReturnType<Dictionary['scan']> {

@@ -7,6 +7,7 @@ import {
   type ModuleExplanation,
   moduleFor,
   type Explainer,
+  type ZoneNeed,
 } from '../../contract/index.ts';
 import { type Handler, isRead } from '../../http/index.ts';
 import { LOG_TAIL, stateZone } from '../../zone/index.ts';
@@ -102,6 +103,23 @@ function tellDictionary(args: string, config: ControlConfig): readonly Explained
 /** `sync` of NGINX Plus, which names no cluster. */
 const ONLY_CLUSTER = { kind: 'only cluster', name: 'sync' } as const;
 
+/** The zones of the dictionaries, each once: a second one of a name has been reported. */
+function dictionaryZones(dictionaries: readonly DictionaryConfig[]): readonly ZoneNeed<ControlConfig>[] {
+  const names = dictionaries.map(({ name }) => name);
+  return dictionaries.flatMap(({ name, sizeBytes, evict, cluster, isSynced, keyval }, index) => {
+    if (names.indexOf(name) !== index) return [];
+    const zone = {
+      name,
+      kind: 'dictionary',
+      sizeBytes,
+      ...((cluster !== undefined || isSynced) && { isShared: true }),
+      ...(evict && { evicts: true }),
+      ...(keyval && { isKeyval: true }),
+    } as const;
+    return [{ zone, field: 'dictionaries', index }];
+  });
+}
+
 /** The control surface: a JSON API for operators, dictionaries in shared memory, and feature flags kept in them. */
 export const control = moduleFor<ControlConfig>()<ControlResources>({
   name: 'control',
@@ -128,19 +146,7 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
   },
 
   zones: ({ dictionaries = [], console }) => [
-    ...dictionaries.map(
-      ({ name, sizeBytes, cluster, isSynced }, index) =>
-        ({
-          zone: {
-            name,
-            kind: 'dictionary',
-            sizeBytes,
-            ...((cluster !== undefined || isSynced) && { isShared: true as const }),
-          },
-          field: 'dictionaries',
-          index,
-        }) as const,
-    ),
+    ...dictionaryZones(dictionaries),
     ...dictionaries.flatMap(({ name, sizeBytes, keyval }, index) => {
       const { state } = keyval ?? {};
       const field = 'dictionaries' as const;

@@ -5,7 +5,7 @@ import type { Health } from '../../health/index.ts';
 import { type ErrorLog, LogListeners, LogOpener } from '../../log/index.ts';
 import type { GatewayPlan } from '../../plan/index.ts';
 import { OpenUpstreams, serversOfBlock, type Upstreams } from '../../upstream/index.ts';
-import { Counters, createCounterMemory, createZone } from '../../zone/index.ts';
+import { Counters, createCounterMemory, createZone, type ZoneDeclaration } from '../../zone/index.ts';
 
 const WORKER_ID = 1;
 /** More series than any configuration creates with a single request. */
@@ -99,11 +99,15 @@ export class QuietScope implements ExplainScope {
   zone(name: string): SharedArrayBuffer {
     const known = this.#zones.get(name);
     if (known) return known;
-    const declaration = this.#plan.zones.find((zone) => zone.name === name);
+    const declaration = this.zoneDeclaration(name);
     if (!declaration) throw new Error(`zone "${name}" was not declared`);
     const made = createZone(declaration);
     this.#zones.set(name, made);
     return made;
+  }
+
+  zoneDeclaration(name: string): ZoneDeclaration | undefined {
+    return this.#plan.zones.find((zone) => zone.name === name);
   }
 
   provided(): unknown {

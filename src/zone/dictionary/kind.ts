@@ -141,6 +141,8 @@ export const dictionaryKind: ZoneKind<DictionaryDeclaration> = {
   },
 
   conflict(later, earlier) {
+    if (later.isKeyval !== earlier.isKeyval)
+      return `zone "${later.name}" is a "keyval_zone" in one place and none in another`;
     if (later.sizeBytes === earlier.sizeBytes) return undefined;
     return `size ${later.sizeBytes} of zone "${later.name}" conflicts with already declared size ${earlier.sizeBytes}`;
   },

@@ -20,7 +20,7 @@ test('in a cluster, any gateway finishes a login, knows a session, and learns of
   const [a, b] = await startPair(t, {
     backend: url,
     more: `namespace ${freshNamespace()};`,
-    http: `keyval_zone zone=s:1m timeout=8h sync; ${block(provider, more)}`,
+    http: `shared_dict_zone zone=s:1m cluster=main; ${block(provider, more)}`,
     server: 'location / { auth_oidc idp; echo -n $oidc_claim_sub; }',
   });
   const visitor = new Visitor();

@@ -160,14 +160,21 @@ test('logins that fail write nothing into the store', async (t) => {
   expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
 });
 
-test('who reads the store finds neither ids nor tokens', async (t) => {
-  const site = `keyval_zone zone=kept:1m; ${SITE.slice(0, -1)} location /api { control_api keyval; } }`;
-  const { gw, visitor } = await load(t, { more: 'session_store kept;', site });
-  await visitor.follow(gw.url);
-  const id = visitor.cookies(gw.port).get('NGX_OIDC_SESSION') ?? '';
-  const content = (await gw.fetch('/api/keyval/kept')).body;
-  expect(content).toMatch(/idp:[\w-]{8} session /);
-  for (const secret of [id, 'access-', 'eyJ', 'ann', 'sid-1']) expect(content).not.toContain(secret);
+test('a full dictionary that does not say "evict" keeps what it has, and nobody logs in', async (t) => {
+  const site = `shared_dict_zone zone=feature_flags:64k; control_flags_zone feature_flags;
+    ${SITE.slice(0, -1)} location /api/ { auth_oidc off; control_api; } }`;
+  const { gw, provider, visitor } = await load(t, { more: 'session_store feature_flags;', site });
+  const setFlag = '/api/flag/set?name=kept&enabled=1';
+  expect((await gw.fetch(setFlag)).body).toContain('"ok"');
+  provider.claims = { ...provider.claims, padding: 'x'.repeat(4_000) };
+  expect(await visitor.follow(gw.url)).toMatchObject({ status: 200 });
+  const logIn = async (): Promise<number> => (await new Visitor().follow(gw.url)).status;
+  await expect.poll(logIn, { interval: 1 }).toBe(503);
+  await gw.waitForLog(
+    /\[error\] .*nobody can log in at "idp": sessions of "idp:[\w-]{8}": the dictionary is full/,
+  );
+  expect(await visitor.open(gw.url)).toMatchObject({ status: 200 });
+  expect((await gw.fetch('/api/flag?name=kept')).body).toContain('"kept"');
 });
 
 test('a session of one provider is none of another with the same store and cookie', async (t) => {
