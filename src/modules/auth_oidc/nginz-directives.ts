@@ -94,7 +94,7 @@ export const nginzDirectives = {
     into: 'oidc',
     defaultText: 'off',
     summary:
-      'Requires a login at the provider that the other `oidc_…` directives describe. Its sessions are in the cookies of clients. New configurations name it with `auth_oidc`.',
+      'Requires a login at the provider that the other `oidc_*` directives describe. Its sessions are in the cookies of clients. New configurations name it with `auth_oidc`.',
     source: 'nginz oidc#oidc',
   },
   oidc_discovery: {
