@@ -93,7 +93,7 @@ const providerUnreachable: ModuleRule<AuthOidcConfig> = {
 const SHORTEST_SECRET = 16;
 
 const weakClientSecret: ModuleRule<AuthOidcConfig> = {
-  id: 'GW984',
+  id: 'GW987',
   slug: 'weak-client-secret',
   severity: 'warning',
   summary: 'a client secret that can be guessed',
