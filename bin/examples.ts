@@ -14,7 +14,16 @@ export function exampleNames(): readonly string[] {
 }
 
 function exampleText(name: string): string {
-  return readFileSync(join(directory(), name + SUFFIX), 'utf8');
+  return textOf(name + SUFFIX);
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(directory(), file), 'utf8');
+}
+
+/** True for a file that an example reads. */
+function isBesideExamples(file: string): boolean {
+  return !file.endsWith(SUFFIX) && readdirSync(directory()).includes(file);
 }
 
 /** Returns a name without the suffix of the file. */
@@ -26,7 +35,7 @@ function directory(): string {
   return join(packageRoot(), 'conf/examples');
 }
 
-/** `gw example [NAME]`: prints an example configuration, or their list. Exit code 2: there is no such example. */
+/** `gw example [NAME]`: prints an example configuration or a file that one reads, or the list of examples. Exit code 2: there is no such example. */
 export function example(name: string | undefined, { json }: { readonly json?: boolean }): number {
   const names = exampleNames();
   if (name === undefined) {
@@ -40,6 +49,10 @@ export function example(name: string | undefined, { json }: { readonly json?: bo
   }
   const wanted = withoutSuffix(name);
   if (!names.includes(wanted)) {
+    if (isBesideExamples(name)) {
+      process.stdout.write(textOf(name));
+      return 0;
+    }
     process.stderr.write(`gw: there is no example "${name}"\n  expected ${names.join(', ')}\n`);
     return 2;
   }

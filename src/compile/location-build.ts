@@ -10,6 +10,7 @@ import type {
   ServerName,
   VariableDefinition,
   VariableFamily,
+  Liveness,
 } from '../contract/index.ts';
 import {
   charsetOf,
@@ -44,7 +45,7 @@ export interface CompileWatch extends ExchangeWatch {
   /** Returns the handlers to use instead of a module's own. */
   parts(parts: LocationParts, part: WatchedPart): LocationParts;
   /** Returns the getter to use for a variable; `live`: its value is only meaningful in a running gateway. */
-  getter(getter: Getter, variable: { readonly name: string; readonly live: boolean }): Getter;
+  getter(getter: Getter, variable: { readonly name: string; readonly live: Liveness | false }): Getter;
   /** Returns the handler to use for entering an `if` whose condition is true. */
   block(enter: Handler): Handler;
   /** Called when a text was compared with a regular expression. */
@@ -274,14 +275,14 @@ export class LocationBuild implements Build {
     if (this.#getters.has(name)) return this.#cycle(name);
     this.#getters.set(name, undefined);
     const compiled = this.#compile(name);
-    const getter = this.#context.watch?.getter(compiled, { name, live: this.#isLive(name) }) ?? compiled;
+    const getter = this.#context.watch?.getter(compiled, { name, live: this.#liveness(name) }) ?? compiled;
     this.#getters.set(name, getter);
     return getter;
   }
 
-  #isLive(name: string): boolean {
+  #liveness(name: string): Liveness | false {
     const own = Object.hasOwn(this.#own.defined, name) ? this.#own.defined[name] : this.#definition(name);
-    return (own ?? this.#family(name)?.[1])?.live === true;
+    return (own ?? this.#family(name)?.[1])?.live ?? false;
   }
 
   #compile(name: string): Getter {

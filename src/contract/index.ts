@@ -1,4 +1,5 @@
 export {
+  type Liveness,
   type LiveProblem,
   type LiveScope,
   moduleFor,

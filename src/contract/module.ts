@@ -62,6 +62,8 @@ export interface ExplainedAction {
   readonly unknown?: string;
   /** Variables whose values depend on the unknown fact. */
   readonly unknownVariables?: readonly string[];
+  /** True if the verdict of the access check depends on the unknown fact. */
+  readonly isVerdictUnknown?: true;
 }
 
 /** Explains the action of a phase's handler. Returns `undefined` if it has ended the exchange as the handler would. */
@@ -183,14 +185,20 @@ export interface LocationParts {
   readonly log?: LogStep;
 }
 
+/** Where a value is known in a running gateway only. */
+export type Liveness = true | 'even empty';
+
 /** The definition of `$name`. `build` can request headers and the peer's address. */
 export interface VariableDefinition {
   readonly summary: string;
   compile(build: Build): Getter;
   /** True: evaluated on each read. Default for variables that the configuration defines: once per request. */
   readonly volatile?: boolean;
-  /** True if the value is known in a running gateway only: a time, a random text, a result of an upstream. */
-  readonly live?: true;
+  /**
+   * True if the value is known in a running gateway only: a time, a random text, a result of an upstream. `even empty`: an
+   * explained request has no value, but one in a running gateway may have.
+   */
+  readonly live?: Liveness;
   /** Assigns a value to a built-in variable for `set $name`. Absent: such a `set` is refused. */
   readonly assign?: (x: Exchange, value: string) => void;
 }

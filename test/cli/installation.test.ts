@@ -94,6 +94,12 @@ test('gw example lists all examples and prints each', async (t) => {
       stdout: readFileSync(join(ROOT, 'conf/examples/rest.conf'), 'utf8'),
     });
   }
+  expect(await gw(dir, ['example', 'issuer-keys.json'])).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: readFileSync(join(ROOT, 'conf/examples/issuer-keys.json'), 'utf8'),
+  });
+  expect((await gw(dir, ['example', '../gw.conf'])).code).toBe(2);
   expect(await gw(dir, ['example', 'nosuch'])).toMatchObject({
     code: 2,
     stdout: '',

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type AuthResult, type Build, compileAuthCounter } from '../../contract/index.ts';
+import {
+  type AuthResult,
+  type Build,
+  compileAuthCounter,
+  type ExplainedAction,
+} from '../../contract/index.ts';
 import {
   type AccessCheck,
   type Denial,
@@ -99,6 +104,14 @@ export function compileAccess(config: AuthApiKeyConfig, sources: KeySources, bui
     const waits = identify(x);
     return waits ? waits.then(() => decide(x)) : decide(x);
   };
+}
+
+/** Explains the access check: a key that files do not have may be in a dictionary or a store. */
+export function explainAccess({ main }: Exchange): ExplainedAction {
+  const does = 'requires an API key';
+  if (main.state(JUDGEMENT)?.fault?.result !== 'failed') return { does };
+  const unknown = 'whether the API key is known';
+  return { does, unknown, isVerdictUnknown: true, unknownVariables: ['api_key_id'] };
 }
 
 function compileJudge(

@@ -1,5 +1,12 @@
 import { moduleFor } from '../../contract/index.ts';
-import { compileAccess, compileEntering, compileIdentify, keyAttribute, keyId } from './check.ts';
+import {
+  compileAccess,
+  compileEntering,
+  compileIdentify,
+  explainAccess,
+  keyAttribute,
+  keyId,
+} from './check.ts';
 import { type AuthApiKeyConfig, directives, isRequired } from './directives.ts';
 import { fileFault, KeySources } from './key-sources.ts';
 
@@ -32,7 +39,7 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<KeySources>({
   },
   uses: ({ dictionary }) =>
     dictionary === undefined ? [] : [{ kind: 'dictionary', name: dictionary, field: 'dictionary' }],
-  provision: (config, worker) => new KeySources(config, worker, { asksStore: true }),
+  provision: (config, worker) => new KeySources(config, worker, { isRunning: true }),
   compile: (config, sources, build) => {
     const entering = compileEntering(config);
     return {
@@ -44,6 +51,7 @@ export const authApiKey = moduleFor<AuthApiKeyConfig>()<KeySources>({
   rules: () => import('./rules.ts'),
   explanation: {
     runs: true,
-    provision: (config, scope) => new KeySources(config, scope, { asksStore: false }),
+    provision: (config, scope) => new KeySources(config, scope, { isRunning: false }),
+    explain: () => ({ access: explainAccess }),
   },
 });

@@ -27,12 +27,15 @@ export class KeySources {
   readonly #files: WatchedFiles<KeyEntries>;
   readonly #dictionary: Dictionary | undefined;
   readonly #redis: RedisKeys | undefined;
+  /** An explanation reads files alone. */
+  readonly #isPartly: boolean;
 
-  constructor(config: AuthApiKeyConfig, worker: WorkerScope, options: { readonly asksStore: boolean }) {
+  constructor(config: AuthApiKeyConfig, worker: WorkerScope, { isRunning }: { readonly isRunning: boolean }) {
     this.#config = config;
     this.#files = openFiles(worker);
-    this.#dictionary = openKeys(config, worker);
-    this.#redis = options.asksStore ? openRedis(config, worker) : undefined;
+    this.#dictionary = isRunning ? openKeys(config, worker) : undefined;
+    this.#redis = isRunning ? openRedis(config, worker) : undefined;
+    this.#isPartly = !isRunning && (config.dictionary !== undefined || config.redis !== undefined);
   }
 
   /** Looks up a key by its digest. The result is a promise if the store has to be asked; it never rejects. */
@@ -49,7 +52,8 @@ export class KeySources {
       if ('fault' in inDictionary) faults.push(inDictionary.fault);
       else if (inDictionary.entry) return { entry: inDictionary.entry, faults };
     }
-    if (!this.#redis) return this.#config.redis ? { faults: [...faults, UNASKED] } : { faults };
+    if (this.#isPartly) return { faults: [...faults, UNASKED] };
+    if (!this.#redis) return { faults };
     const found = this.#redis.find(digest);
     return found instanceof Promise ? found.then((one) => joined(one, faults)) : joined(found, faults);
   }
@@ -70,7 +74,7 @@ export class KeySources {
   }
 }
 
-const UNASKED = 'the store of API keys is not asked here';
+const UNASKED = 'only a running gateway knows all API keys';
 
 function joined(found: Found, faults: readonly string[]): Lookup {
   if ('fault' in found) return { faults: [...faults, found.fault] };

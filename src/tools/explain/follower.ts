@@ -8,6 +8,7 @@ import type {
   ModuleExplanation,
   Explainer,
   ExplainedPhase,
+  Liveness,
 } from '../../contract/index.ts';
 import {
   type AccessCheck,
@@ -152,7 +153,7 @@ export class Follower implements CompileWatch {
     this.plans.set(rules, plan);
   }
 
-  getter(getter: Getter, { name, live }: { readonly name: string; readonly live: boolean }): Getter {
+  getter(getter: Getter, { name, live }: { readonly name: string; readonly live: Liveness | false }): Getter {
     return (x) => this.tracer.read(name, live, () => getter(x));
   }
 
@@ -270,7 +271,7 @@ export class Follower implements CompileWatch {
       const frame = tracer.open();
       try {
         const deed = await telling?.(x);
-        tracer.isUnknown = false;
+        tracer.isUnknown = deed?.isVerdictUnknown === true;
         let verdict = await check(x);
         const { unknown, ...known } = deed ?? {};
         const isOpen = tracer.isUnknown && unknown !== undefined;

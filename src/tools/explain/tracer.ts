@@ -1,5 +1,5 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { ExplainedAction, ExplainedPhase } from '../../contract/index.ts';
+import type { ExplainedAction, ExplainedPhase, Liveness } from '../../contract/index.ts';
 import type { ResponseRules, Exchange, Verdict } from '../../http/index.ts';
 import type { ErrorLog, Level } from '../../log/index.ts';
 import type { LocationPlan } from '../../plan/index.ts';
@@ -208,7 +208,7 @@ export class Tracer implements ErrorLog {
   }
 
   /** Reads a variable and records whether its value is an example. */
-  read(name: string, live: boolean, get: () => string | undefined): string | undefined {
+  read(name: string, live: Liveness | false, get: () => string | undefined): string | undefined {
     const inner = this.open();
     let value: string | undefined;
     try {
@@ -216,7 +216,7 @@ export class Tracer implements ErrorLog {
     } finally {
       this.close(inner);
     }
-    const isLive = inner.live || this.#live.has(name) || (live && value !== undefined && value !== '');
+    const isLive = inner.live || this.#live.has(name) || isExample(live, value);
     if (isLive) this.#live.add(name);
     const { frame } = this;
     if (frame) {
@@ -240,4 +240,9 @@ export class Tracer implements ErrorLog {
     this.questions.push(frame.open);
     return taken;
   }
+}
+
+/** True if a value that was read stands for one that only a running gateway knows. */
+function isExample(live: Liveness | false, value: string | undefined): boolean {
+  return live === 'even empty' || (live && value !== undefined && value !== '');
 }

@@ -15,7 +15,7 @@ export function keyvalVariables(
       keyval.variable,
       {
         summary: `A value of the keyval zone "${keyval.zone}".`,
-        live: true,
+        live: 'even empty',
         compile: (build) => compileKeyval(keyval, lookups.get(keyval.zone) as Lookup, build),
       },
     ]),
