@@ -235,11 +235,10 @@ export interface ZoneNeed<C> {
 
 /**
  * A name that another directive must declare, and the directive to blame if none does; `index` selects one of a list.
- * `guarded dictionary`: one whose entries no API writes as clients want them. `only cluster`: the cluster of the configuration, if it has exactly one.
+ * `only cluster`: the cluster of the configuration, if it has exactly one.
  */
 interface NameUse<C> {
-  readonly kind:
-    'upstream' | 'ring' | 'cache' | 'dictionary' | 'guarded dictionary' | 'cluster' | 'only cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'dictionary' | 'cluster' | 'only cluster';
   readonly name: string;
   /** The gateways of a cluster share the members of this upstream. */
   readonly sharesMembers?: true;

@@ -46,13 +46,6 @@ export class ZoneCollector {
     return this.declarations.filter((zone) => zone.kind === kind).map(({ name }) => name);
   }
 
-  /** Returns the names of the dictionaries whose entries no API writes as clients want them. */
-  get guardedDictionaries(): readonly string[] {
-    return this.declarations
-      .filter((zone) => zone.kind === 'dictionary' && zone.isKeyval !== true)
-      .map(({ name }) => name);
-  }
-
   get declarations(): readonly ZoneDeclaration[] {
     return [...this.#byName.values()].map(({ zone }) => zone);
   }
@@ -65,8 +58,7 @@ function declaredAt(span: Span): string {
 
 /** A name that a location uses and another directive declares. */
 interface UsedName {
-  readonly kind:
-    'upstream' | 'ring' | 'cache' | 'dictionary' | 'guarded dictionary' | 'cluster' | 'only cluster';
+  readonly kind: 'upstream' | 'ring' | 'cache' | 'dictionary' | 'cluster' | 'only cluster';
   readonly name: string;
   readonly sharesMembers?: true;
   readonly directive: string;
@@ -94,12 +86,7 @@ const UNDECLARED: Readonly<
   dictionary: ({ name }) => ({
     message: `no dictionary has the name "${name}"`,
     rule: 'bad-reference',
-    hint: `declare it: shared_dict_zone zone=${name}:8m`,
-  }),
-  'guarded dictionary': ({ name }) => ({
-    message: `no "shared_dict_zone" has the name "${name}"`,
-    rule: 'bad-reference',
-    hint: `declare it: shared_dict_zone zone=${name}:8m evict; in a keyval_zone, whoever may use its API could write entries`,
+    hint: `declare it: shared_dict_zone zone=${name}:8m, or keyval_zone`,
   }),
   cache: ({ name, directive }) => ({
     message: `"${directive}" zone "${name}" is unknown`,

@@ -124,7 +124,6 @@ function planNames({ locations, upstreams, clusters }: Collected, workers: numbe
     ring: ofNames(locations.zones.namesOf('ring')),
     cache: ofNames(locations.zones.namesOf('cache')),
     dictionary: ofNames(locations.zones.namesOf('dictionary')),
-    'guarded dictionary': ofNames(locations.zones.guardedDictionaries),
     cluster: { has: (name) => clusters.has(name), names: clusters.plans.map(({ name }) => name) },
     'only cluster': { has: () => clusters.count < 2 },
   });

@@ -247,7 +247,7 @@ export const directives = directivesFor<AuthOidcConfig>()({
     into: 'sessionStore',
     defaultText: '8 MiB of its own',
     summary:
-      'The dictionary that holds the sessions (`shared_dict_zone`). One that a cluster shares makes sessions known to all gateways. With `evict`, a full one forgets the session that has not been used for longest; without, logins get 503. A `keyval_zone` is refused: its API could write sessions.',
+      'The dictionary that holds the sessions (`shared_dict_zone`). One that a cluster shares makes sessions known to all gateways. With `evict`, a full one forgets the session that has not been used for longest; without, logins get 503. A `keyval_zone` does, too; whoever may use its API can write sessions.',
     roles: uses('dictionary'),
     source: `${PLUS}#session_store`,
   },

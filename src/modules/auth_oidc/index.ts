@@ -122,7 +122,7 @@ export const authOidc = moduleFor<AuthOidcConfig>()<OpenProviders>({
     usedProviders(config).flatMap(({ sessionStore }) =>
       sessionStore === undefined
         ? []
-        : [{ kind: 'guarded dictionary', name: sessionStore, field: blamed(config) } as const],
+        : [{ kind: 'dictionary', name: sessionStore, field: blamed(config) } as const],
     ),
   async probe(config, live) {
     const asked = usedProviders(config).map((provider) =>

@@ -7,6 +7,8 @@ type Checked = CheckedModule<AuthOidcConfig>;
 const provider = (name: string, more = ''): string =>
   `oidc_provider ${name} { issuer https://${name}.example; client_id gateway;${more} }`;
 
+const SITE = 'server { listen 127.0.0.1:8080; location / { auth_oidc idp; } }';
+
 const TWO = `server {
     listen 127.0.0.1:8080;
     location /a { auth_oidc one; }
@@ -117,10 +119,36 @@ const weakClientSecret: ModuleRule<AuthOidcConfig> = {
   },
 };
 
+const writableSessions: ModuleRule<AuthOidcConfig> = {
+  id: 'GW988',
+  slug: 'writable-sessions',
+  severity: 'warning',
+  summary: 'sessions in a zone that an API can write to',
+  why: 'Whoever may use the API of a "keyval_zone" can write a session for any user.',
+  fix: 'Name a "shared_dict_zone" in "session_store", or none: each provider then has a store of its own.',
+  bad: {
+    in: 'http',
+    text: `keyval_zone zone=sessions:1m;\n${provider('idp', ' session_store sessions;')}\n${SITE}`,
+  },
+  good: {
+    in: 'http',
+    text: `shared_dict_zone zone=sessions:1m evict;\n${provider('idp', ' session_store sessions;')}\n${SITE}`,
+  },
+  *check(config): Iterable<Problem> {
+    const zones = config.uses('keyval_zone').flatMap(({ node }) => node.args.map(({ value }) => value));
+    for (const { node } of config.uses('session_store')) {
+      const [name] = node.args;
+      if (name && zones.some((zone) => zone.startsWith(`zone=${name.value}:`)))
+        yield { at: name.span, message: `whoever may use the API of "${name.value}" can write sessions` };
+    }
+  },
+};
+
 /** The rules about logins. */
 export const rules: readonly ModuleRule<AuthOidcConfig>[] = [
   oneSessionCookie,
   oidcClaimCase,
   providerUnreachable,
   weakClientSecret,
+  writableSessions,
 ];
