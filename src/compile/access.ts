@@ -6,6 +6,7 @@ import {
   type Exchange,
   type Handler,
   logContext,
+  sendDenial,
   type Verdict,
 } from '../http/index.ts';
 import type { ErrorLog } from '../log/index.ts';
@@ -121,12 +122,4 @@ async function delay(delayMs: number, x: Exchange): Promise<void> {
   const gone = new AbortController();
   x.onAbort(() => gone.abort());
   await sleep(delayMs, undefined, { signal: gone.signal }).catch(() => undefined);
-}
-
-function sendDenial(denied: Denial, x: Exchange): void {
-  const headers = headersOf(denied);
-  for (let index = 0; index < headers.length; index += 2) {
-    x.response.setHeader(headers[index] as string, headers[index + 1] as string);
-  }
-  x.end(denied.status);
 }

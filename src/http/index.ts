@@ -53,6 +53,7 @@ export {
   isLimitedAlike,
   type LogStep,
   meetLimit,
+  sendDenial,
   type Verdict,
 } from './location-steps.ts';
 export { type BodyOutcome, type BodyReader, type PieceReceiver, type Wire } from './wire.ts';

@@ -16,6 +16,13 @@ export interface Denial {
   readonly headers?: readonly string[];
 }
 
+/** Responds with a denial. */
+export function sendDenial({ status, headers = [] }: Denial, x: Exchange): void {
+  for (let index = 0; index < headers.length; index += 2)
+    x.response.setHeader(headers[index] as string, headers[index + 1] as string);
+  x.end(status);
+}
+
 /** The result of an access check. `undefined`: it does not decide. With `satisfy any`, one `allowed` is enough. */
 export type Verdict = 'allowed' | Denial | undefined;
 

@@ -4,7 +4,7 @@ import type { Build } from '../../contract/index.ts';
 import { type Exchange, splitTarget, stateKey } from '../../http/index.ts';
 import type { KeysOrFault } from '../../issuer/index.ts';
 import { type KeyFormat, READERS } from './key-files.ts';
-import type { KeyOrigin } from './key-origin.ts';
+import type { KeyOrigin } from './key-ring.ts';
 
 /** Longest response. */
 const MOST_BYTES = 1_048_576;

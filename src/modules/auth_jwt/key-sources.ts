@@ -5,7 +5,7 @@ import type { AuthJwtConfig } from './directives.ts';
 import { secretKeys } from '../../tokens/index.ts';
 import { sourceOf, type TokenIssuer } from './issuer-directives.ts';
 import type { KeyFiles } from './key-files.ts';
-import type { KeyOrigin } from './key-origin.ts';
+import type { KeyOrigin } from './key-ring.ts';
 import { compileKeyRequest, type KeptResponses } from './key-request.ts';
 
 /** The sources of keys that locations of a worker share. */

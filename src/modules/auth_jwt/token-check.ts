@@ -1,5 +1,12 @@
 import { type Build, compileAuthCounter } from '../../contract/index.ts';
-import { type Denial, type Exchange, type Handler, HttpFault, logContext } from '../../http/index.ts';
+import {
+  type Denial,
+  type Exchange,
+  type Handler,
+  HttpFault,
+  logContext,
+  sendDenial,
+} from '../../http/index.ts';
 import type { TokenReader, VerifiedToken } from '../../tokens/index.ts';
 import { compileChallenge } from './challenge.ts';
 import { compileComparisons } from './comparisons.ts';
@@ -53,11 +60,7 @@ export function compileAccess(parts: CheckParts): (x: Exchange) => Denial | 'all
 export function compileRefusal(check: (x: Exchange) => Denial | 'allowed' | undefined): Handler {
   return (x) => {
     const verdict = check(x);
-    if (verdict === undefined || verdict === 'allowed') return;
-    const { status, headers = [] } = verdict;
-    for (let at = 0; at < headers.length; at += 2)
-      x.response.setHeader(headers[at] as string, headers[at + 1] as string);
-    x.end(status);
+    if (verdict !== undefined && verdict !== 'allowed') sendDenial(verdict, x);
   };
 }
 

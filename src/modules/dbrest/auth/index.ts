@@ -12,12 +12,10 @@ import {
 } from '../fault/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
 import { compileClaim, type RolePath } from './role-path.ts';
-import { LocationTokens, openSecret } from './location-tokens.ts';
-import type { TokenKeys } from './token-keys.ts';
+import { LocationTokens, openSecret, type TokenKeys } from './location-tokens.ts';
 
 export { readRolePath, compileClaim, type RolePath } from './role-path.ts';
-export { LocationTokens, openSecret } from './location-tokens.ts';
-export type { TokenKeys } from './token-keys.ts';
+export { LocationTokens, openSecret, type TokenKeys } from './location-tokens.ts';
 
 const LONGEST_ROLE_BYTES = 63;
 

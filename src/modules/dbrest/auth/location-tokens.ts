@@ -13,6 +13,9 @@ import type { KeysOrFault } from '../../../issuer/index.ts';
 import { badClaims, type DbrestFault, noKeys, undecodableToken } from '../fault/index.ts';
 import type { CacheMetrics } from '../metrics.ts';
 
+/** What verifies tokens: keys, or the URL of a JWK set. */
+export type TokenKeys = KeySource | { readonly kind: 'url'; readonly url: string };
+
 /** Tolerated clock skew. */
 const SKEW_SECONDS = 30;
 const MOST_TOKENS = 1_000;
