@@ -1,4 +1,4 @@
-import type { Exchange, ResponseStream } from './http/index.ts';
+import { type Exchange, headSent, type ResponseStream } from './http/index.ts';
 import type { Ring } from './zone/index.ts';
 
 /** Tells whether a client prefers a stream of events to JSON; a wildcard means JSON. */
@@ -23,7 +23,9 @@ export function beginStream(x: Exchange): ResponseStream | undefined {
   x.response.setHeader('Cache-Control', 'no-cache');
   // Without this header, nginx in front of gw would buffer the events.
   x.response.setHeader('X-Accel-Buffering', 'no');
-  return x.stream(200, 'text/event-stream');
+  const stream = x.stream(200, 'text/event-stream');
+  headSent(x);
+  return stream;
 }
 
 /** Formats the data of an event. Each line becomes a separate field, since a line end would begin another field. */

@@ -30,7 +30,7 @@ import {
   redirectRules,
   serverTokens,
 } from './location-rules.ts';
-import { compileRequestCounter } from './logs.ts';
+import { compileRequestCounter, isCounted } from './logs.ts';
 import { AFTER_REWRITE, type AfterRewrite, enter, rewriteSequence, sequence } from './phases.ts';
 
 /** The longest time for which a compile blocks the thread. During a reload, requests are served in between. */
@@ -393,8 +393,11 @@ function compileRules(
   const { watch } = context;
   if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const logs = parts.flatMap((part) => part.log ?? []);
-  const counted = { server: context.server, location: match ? locationText(match) : '' };
-  const counting = context.countsRequests ? [compileRequestCounter(build.metrics, counted)] : [];
+  const { metricsLocation } = core;
+  const own = match ? locationText(match) : '';
+  const counted = { server: context.server, location: metricsLocation === true ? own : metricsLocation };
+  const counting =
+    context.countsRequests && isCounted(counted) ? [compileRequestCounter(build.metrics, counted)] : [];
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
   return {
     defaultType: core.defaultType,

@@ -1,5 +1,5 @@
 import type { WorkerScope } from '../contract/index.ts';
-import { type Exchange, type LogStep, statusLine } from '../http/index.ts';
+import { elapsedMs, type Exchange, latencyMs, type LogStep, statusLine } from '../http/index.ts';
 import { type ErrorLog, type ErrorLogTarget, openErrorLogs, redactQuery } from '../log/index.ts';
 import {
   type Counter,
@@ -51,7 +51,7 @@ const REQUESTS: Metric = {
 };
 const DURATION: Distribution = {
   name: 'gw_http_request_duration_seconds',
-  help: 'Time from the head of a request to the end of its response.',
+  help: 'Time from the head of a request to the end of its response, or to the head of a stream.',
   scale: 'seconds',
 };
 const SIZE: Distribution = {
@@ -66,6 +66,14 @@ const METHODS: ReadonlySet<string> = new Set(['HEAD', 'QUERY', 'POST', 'PUT', 'P
 interface CountedLocation {
   readonly server: string;
   readonly location: string;
+}
+
+/** Tells whether the requests of a location are counted by location (`metrics_location`). */
+export function isCounted(counted: {
+  readonly server: string;
+  readonly location: string | false;
+}): counted is CountedLocation {
+  return counted.location !== false;
 }
 
 type ByStatus = (Counter | undefined)[];
@@ -94,8 +102,7 @@ export function compileRequestCounter(counters: Counters, counted: CountedLocati
     const statuses = method === 'GET' ? gets : statusesOf(method);
     (statuses[status] ??= open(method, status)).add();
     duration ??= counters.histogram(DURATION, labels);
-    // If the clock is set back, the sum must not decrease.
-    duration.observe(Math.max(0, Date.now() - x.startedMs) / 1000);
+    duration.observe(latencyMs(x) / 1000);
     size ??= counters.histogram(SIZE, labels);
     size.observe(x.bodyBytesSent);
   };
@@ -130,9 +137,13 @@ export function compileRequestTail(tail: Ring): LogStep {
       [second, shown, skipped] = [now, 0, 0];
     }
     if (++shown > LINES_PER_SECOND) return void skipped++;
-    const { request, startedMs, bodyBytesSent, status } = x;
+    const { request, bodyBytesSent, status } = x;
     const { method, host, requestUri } = request;
     const uri = redactQuery(requestUri);
-    keepRequestLine(tail, status, `${method} ${nowMs - startedMs} ${bodyBytesSent} ${host || '-'} ${uri}`);
+    keepRequestLine(
+      tail,
+      status,
+      `${method} ${Math.trunc(elapsedMs(x))} ${bodyBytesSent} ${host || '-'} ${uri}`,
+    );
   };
 }

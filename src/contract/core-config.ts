@@ -152,6 +152,10 @@ export interface CoreConfig {
   readonly shutdownTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly metricsMaxSeries: number;
+  /** Bounds of histograms of times in seconds, ascending; set in the `http` block only. */
+  readonly metricsBuckets?: readonly number[];
+  /** False: the requests of a location are not counted by location; a text: the name of the location in metrics. */
+  readonly metricsLocation: boolean | string;
   readonly errorLogs?: readonly ErrorLogTarget[];
   readonly logSubrequest: boolean;
   /** Set in the `check` block only: rules, followed by the reason. */

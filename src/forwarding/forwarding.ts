@@ -1,6 +1,14 @@
 import { type ResponseHead, type Caller, type Carrier, LocalFault, UpstreamFault } from '../client/index.ts';
 import type { Socket } from 'node:net';
-import { failRequest, type Exchange, HttpFault, logContext } from '../http/index.ts';
+import {
+  failRequest,
+  type Exchange,
+  firstOf,
+  headSent,
+  HttpFault,
+  isEventStream,
+  logContext,
+} from '../http/index.ts';
 import type { ErrorLog, Level } from '../log/index.ts';
 import type { Peer, Selection } from '../upstream/index.ts';
 import type { ResponseDelivery } from './response-delivery.ts';
@@ -101,9 +109,11 @@ export class Forwarding implements Caller {
       this.#moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
       return this.#tryNext();
     }
-    this.#selection.headArrived();
+    const streams = isStream(head);
+    this.#selection.headArrived(streams);
     this.#outgoing.upload?.forget();
     this.#relay = (this.#outgoing.keeper ?? this.#rules.delivery).take(this.x, head, this);
+    if (this.#relay && streams) headSent(this.x);
     if (this.#relay) return;
     // A response that is not needed ends with its head if it has no body: the connection is free for other requests.
     if (head.bodyBytes === 0) this.#relay = TAKES_NOTHING;
@@ -324,4 +334,9 @@ export class Forwarding implements Caller {
     const upstream = `${target.scheme}://${address}${separator}${uri}`;
     this.#rules.log.write(level, message, { ...logContext(this.x), upstream });
   }
+}
+
+/** Tells whether a response is a stream of events, whose length nobody knows. */
+function isStream({ bodyBytes, headers }: ResponseHead): boolean {
+  return bodyBytes < 0 && isEventStream(firstOf(headers, 'content-type') ?? '');
 }

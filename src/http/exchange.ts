@@ -15,6 +15,7 @@ import type {
 import { ResponseHead } from './response-head.ts';
 import type { ResponseSettings } from './response-settings.ts';
 import { FilteredStream, type ResponseStream, transformWhole, writePieces } from './response-stream.ts';
+import { headSent } from './request-times.ts';
 import { KEPT_TYPE } from './response-type.ts';
 import { describeFailure, endsConnection, HttpFault, isMsie, ownPage, statusOnWire } from './status.ts';
 import { forgetBody, takeBody } from './take-body.ts';
@@ -107,8 +108,9 @@ export class Exchange implements StateHolder {
   isOriginalUri = true;
   /** Raw query without the `?`. */
   args: string;
-  /** Milliseconds since the epoch. */
-  readonly startedMs: number = Date.now();
+  /** When it began and, of a stream, when its head was decided (`request-times.ts`). */
+  readonly beganAt: number = performance.now();
+  headAt = 0;
   /** `server_name` of the server that handles the request. */
   serverName = '';
   /** True after a rewrite or an internal redirect: the request may enter `internal` locations. */
@@ -392,6 +394,7 @@ export class Exchange implements StateHolder {
     const { httpVersion } = this.request;
     if (this.done || !this.wire.tunnels(protocol.toLowerCase()) || httpVersion === '1.0') return false;
     this.#decide(101, '');
+    headSent(this);
     this.wire.tunnel(protocol, peer);
     return true;
   }

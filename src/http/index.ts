@@ -20,6 +20,7 @@ export {
   CHARSET_OVERRIDE,
   charsetOf,
   CONFIGURED_TYPE,
+  isEventStream,
   KEPT_TYPE,
   mediaTypeTest,
   RANGED,
@@ -109,9 +110,11 @@ export { forwardedAddress, TRUSTED_PEER } from './forwarded-address.ts';
 export {
   byteText,
   CONNECTION_FIELDS,
+  firstOf,
   headerVariableOf,
   MOST_SENT_HEAD_BYTES,
   quotable,
   SINGLE_FIELDS,
 } from './header-list.ts';
+export { elapsedMs, headSent, latencyMs } from './request-times.ts';
 export { addBalances, secondsUntilWhole, tellBalances } from './rate-limit-headers.ts';

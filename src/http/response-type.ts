@@ -53,3 +53,8 @@ export function mediaTypeTest(types: readonly string[]): (x: TypedResponse, type
   return (x, type = x.response.type) =>
     names.has(type === x.state(CONFIGURED_TYPE) ? type.toLowerCase() : mediaTypeOf(type));
 }
+
+/** Tells whether a response is a stream of server-sent events, which ends when one side has had enough. */
+export function isEventStream(contentType: string): boolean {
+  return /^text\/event-stream\b/i.test(contentType);
+}

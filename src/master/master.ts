@@ -110,9 +110,9 @@ export class Master {
   constructor({ plan, faults }: AcceptedCandidate, options: MasterOptions) {
     this.#options = options;
     this.#plan = plan;
-    const { core, version } = this.#plan.main;
+    const { core, metricsBuckets: buckets, version } = this.#plan.main;
     const supervisor = process.env['GW_SUPERVISOR_VERSION'];
-    this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, version, supervisor });
+    this.#metrics = new ProcessMetrics({ maxSeries: core.metricsMaxSeries, buckets, version, supervisor });
     this.#metrics.found(faults);
     this.#memory.loaded();
     this.#workers = new Workers({

@@ -8,6 +8,7 @@ import {
   type Metric,
   withRows,
 } from '../zone/index.ts';
+import { RESTARTS } from '../worker/index.ts';
 
 /** The row of the master. */
 const MASTER = 0;
@@ -30,14 +31,12 @@ const RELOADED: Metric = {
   help: 'When the configuration that serves was loaded, since the epoch.',
 };
 const FINDINGS: Metric = { name: 'gw_check_findings', help: 'What the last load found, by severity.' };
-const RESTARTS: Metric = {
-  name: 'gw_worker_restarts_total',
-  help: 'Worker threads that ended by accident and were replaced.',
-};
 
 interface ProcessFacts {
   /** Maximum number of series. */
   readonly maxSeries: number;
+  /** `metrics_buckets`. */
+  readonly buckets: readonly number[] | undefined;
   readonly version: string;
   /** The version of the supervisor, if there is one. */
   readonly supervisor: string | undefined;
@@ -50,8 +49,8 @@ export class ProcessMetrics {
   readonly #reloaded: Gauge;
   #memory: CounterMemory;
 
-  constructor({ maxSeries, version, supervisor }: ProcessFacts) {
-    this.#memory = createCounterMemory(maxSeries, 1);
+  constructor({ maxSeries, buckets, version, supervisor }: ProcessFacts) {
+    this.#memory = createCounterMemory(maxSeries, 1, buckets);
     this.#counters = new Counters(this.#memory, MASTER);
     this.#counters.gauge(BUILD, { version, node: process.versions.node }).set(1);
     if (supervisor !== undefined) this.#counters.gauge(SUPERVISOR, { version: supervisor }).set(1);

@@ -69,12 +69,14 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const clusters = new ClusterCollector({ registry, report, locations, prefix });
   const servers: PlannedServer[] = [];
   const caches: CachePlan[] = [];
+  let metricsBuckets: CoreConfig['metricsBuckets'];
 
   for (const http of blocksIn(config.main, 'http')) {
     const level = resolve(registry, http, main);
     for (const block of blocksIn(http, 'upstream')) upstreams.add(block, level);
     for (const block of blocksIn(http, 'cluster')) clusters.add(block, level);
     locations.validate(level);
+    metricsBuckets = coreOf(level).metricsBuckets;
     caches.push(...planCaches(level, locations));
     for (const block of blocksIn(http, 'server'))
       servers.push(planServer(block, level, { registry, report, locations }));
@@ -85,7 +87,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   planNames({ locations, upstreams, clusters }, mainPlan.workers);
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
-    main: { ...mainPlan, written: locations.written.paths },
+    main: { ...mainPlan, ...(metricsBuckets && { metricsBuckets }), written: locations.written.paths },
     ports: planPorts(servers, { report, config, httpEngine: httpEngineOf(mainPlan.core) }),
     servers: servers.map(({ plan }) => plan),
     upstreams: upstreams.declared.map(({ plan }) => plan),

@@ -122,6 +122,8 @@ export interface MainPlan {
   readonly written: Required<WrittenFiles>;
   readonly core: CoreConfig;
   readonly workers: number;
+  /** `metrics_buckets`: in seconds. */
+  readonly metricsBuckets?: readonly number[];
   /** Maximum number of client connections of a worker; default: as many as descriptors allow. */
   readonly connections: number | undefined;
   readonly prefix: string;

@@ -35,8 +35,8 @@ export interface Selection {
    * last. `undefined` means "no live upstreams".
    */
   next(): Peer | undefined;
-  /** To be called when the head of the response that will be sent has arrived. */
-  headArrived(): void;
+  /** To be called when the head of the response that will be sent has arrived. A stream counts until its head only. */
+  headArrived(isStream: boolean): void;
   /** Must be called once for each peer that `next` returned; later calls do nothing. */
   done(outcome: Outcome): void;
 }

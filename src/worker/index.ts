@@ -1,4 +1,5 @@
 export type { FromWorker, Openings, Shipment, ToWorker, WorkerStart } from './messages.ts';
+export { RESTARTS } from './restarts.ts';
 export { SettledMemory } from './release-memory.ts';
 export { OwnedResources, SharedResources } from './resources.ts';
 export { ThreadLog } from './thread-log.ts';

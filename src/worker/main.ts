@@ -3,10 +3,12 @@ import { basename } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LogOpener } from '../log/index.ts';
-import { Counters, type Gauge, type Metric } from '../zone/index.ts';
+import { countOpenFiles, openFilesLimit, threadCpuSeconds } from '../system/index.ts';
+import { type Counter, Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
 import { IdleMemory, releaseMemoryInTurn } from './release-memory.ts';
+import { RESTARTS } from './restarts.ts';
 import { AcceptorClient, Heartbeat } from './transport/index.ts';
 import { Worker } from './worker.ts';
 
@@ -18,11 +20,23 @@ const HEAP: Metric = { name: 'gw_worker_heap_bytes', help: 'JavaScript heap that
 const MEMORY: Metric = { name: 'process_resident_memory_bytes', help: 'Memory of the process.' };
 const CPU: Metric = { name: 'process_cpu_seconds_total', help: 'CPU time of the process.' };
 
+const OPEN: Metric = { name: 'process_open_fds', help: 'Open file descriptors of the process.' };
+const MOST_OPEN: Metric = {
+  name: 'process_max_fds',
+  help: 'Greatest number of file descriptors that the process may open.',
+};
+const WORKER_CPU: Metric = {
+  name: 'gw_worker_cpu_seconds_total',
+  help: 'CPU time of the thread of a worker.',
+};
+
 /** The metrics that a worker updates at each heartbeat. */
 class Vitals {
   readonly #metrics: Counters;
   readonly #everyMs: number;
   readonly #lag: Gauge;
+  readonly #cpu: Counter | undefined;
+  #cpuSeconds = 0;
   #lastMs = performance.now();
 
   constructor(metrics: Counters, { workerId, everyMs }: { workerId: number; everyMs: number }) {
@@ -30,16 +44,31 @@ class Vitals {
     this.#metrics = metrics;
     this.#everyMs = everyMs;
     this.#lag = metrics.gauge(LAG, worker);
+    // A counter that appears with its first restart would hide it from rates.
+    metrics.counter(RESTARTS, worker);
+    this.#cpu = threadCpuSeconds() === undefined ? undefined : metrics.counter(WORKER_CPU, worker);
     metrics.sample(HEAP, worker, () => getHeapStatistics().used_heap_size);
     metrics.collect('gauge', { metric: MEMORY, read: () => process.memoryUsage.rss() });
     metrics.collect('counter', { metric: CPU, read: cpuSeconds });
+    const limit = openFilesLimit();
+    if (Number.isFinite(limit)) metrics.collect('gauge', { metric: MOST_OPEN, read: () => limit });
+    if (countOpenFiles() !== undefined)
+      metrics.collect('gauge', { metric: OPEN, read: () => countOpenFiles() ?? NaN });
   }
 
   beat(): void {
     const now = performance.now();
     this.#lag.set(Math.max(0, now - this.#lastMs - this.#everyMs) / 1000);
     this.#lastMs = now;
+    this.#addCpu();
     this.#metrics.refresh();
+  }
+
+  #addCpu(): void {
+    const seconds = this.#cpu && threadCpuSeconds();
+    if (seconds === undefined) return;
+    this.#cpu?.add(Math.max(0, seconds - this.#cpuSeconds));
+    this.#cpuSeconds = seconds;
   }
 }
 

@@ -1,6 +1,7 @@
 export {
   createCounterMemory,
   leaveCounters,
+  MAX_BOUNDS,
   withRows,
   type CounterMemory,
   type Labels,

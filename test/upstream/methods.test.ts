@@ -15,7 +15,7 @@ function request(
   const seconds = (times[address] ?? 0) / 1000;
   const head = (headMs ?? 0) / 1000;
   clock.second += head;
-  selection.headArrived();
+  selection.headArrived(false);
   clock.second += seconds - head;
   selection.done('ok');
   return address;

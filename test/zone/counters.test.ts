@@ -3,6 +3,7 @@ import {
   Counters,
   createCounterMemory,
   leaveCounters,
+  MAX_BOUNDS,
   type MetricFamily,
   withRows,
 } from '../../src/zone/index.ts';
@@ -49,13 +50,42 @@ test('a histogram puts a value on a bound into the bucket below it, and a value 
   const { counters } = threads(2);
   const [first, second] = counters;
   for (const value of [0, 0.001, 0.002]) first.histogram(TIME).observe(value);
-  for (const value of [10, 11]) second.histogram(TIME).observe(value);
+  for (const value of [300, 301]) second.histogram(TIME).observe(value);
   const [family] = first.read();
   expect(family).toMatchObject({
     kind: 'histogram',
-    samples: [{ buckets: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1] }],
+    samples: [{ buckets: [1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1] }],
   });
-  expect(family?.samples[0]?.value).toBeCloseTo(21.003, 9);
+  expect(family?.samples[0]?.value).toBeCloseTo(601.003, 9);
+});
+
+test('the bounds of times are those that the memory was made with, for all threads', () => {
+  const memory = createCounterMemory(100, 2, [0.5, 2]);
+  const [first, second] = [new Counters(memory, 0), new Counters(memory, 1)];
+  for (const value of [0.5, 0.6, 3]) first.histogram(TIME).observe(value);
+  second.histogram(TIME).observe(2);
+  second.histogram({ ...TIME, name: 'size_bytes', scale: 'bytes' }).observe(65);
+  expect(first.read().map(({ samples: [sample] }) => sample)).toMatchObject([
+    { bounds: expect.arrayContaining([64]), value: 65 },
+    { bounds: [0.5, 2], buckets: [1, 2, 1], value: 6.1 },
+  ]);
+});
+
+test('histograms with the most bounds never write into the cells of another series', () => {
+  const bounds = Array.from({ length: MAX_BOUNDS }, (_, nth) => nth + 1);
+  const memory = createCounterMemory(30, 1, bounds);
+  const counters = new Counters(memory, 0);
+  const names = Array.from({ length: 30 }, (_, nth) => `h${nth}`);
+  const all = names.map((name) => counters.histogram(TIME, { name }));
+  for (const one of all) for (let value = 1; value <= MAX_BOUNDS + 1; value++) one.observe(value);
+  counters.counter(HITS).add(7);
+  const [hits, times] = counters.read();
+  expect(hits?.samples.map(({ value }) => value)).toEqual([7]);
+  const counts = times?.samples.map(({ labels, buckets }) => [labels['name'], new Set(buckets).size]) ?? [];
+  expect(counts.length).toBeGreaterThan(20);
+  expect(new Set(counts.map(([, kinds]) => kinds))).toEqual(new Set([1]));
+  const seen = times?.samples.reduce((sum, { buckets = [] }) => sum + buckets.reduce((a, b) => a + b, 0), 0);
+  expect(seen).toBe(30 * (MAX_BOUNDS + 1));
 });
 
 test('sampled gauges of one name add up within a thread and over all, and end with their last sampler', () => {

@@ -6,6 +6,7 @@ import { checking } from './directives/check.ts';
 import { compression } from './directives/compression.ts';
 import { connections } from './directives/connections.ts';
 import { http2 } from './directives/http2.ts';
+import { metrics } from './directives/metrics.ts';
 import { files } from './directives/files.ts';
 import { processes } from './directives/process.ts';
 import { requests } from './directives/requests.ts';
@@ -22,6 +23,7 @@ const directives: Rows<CoreConfig> = {
   ...structure,
   ...checking,
   ...processes,
+  ...metrics,
   ...requests,
   ...connections,
   ...http2,

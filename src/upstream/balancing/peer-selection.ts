@@ -43,6 +43,7 @@ export class PeerSelection implements Selection {
   #isPicked = false;
   /** Time to the head of the response; -1: none has arrived. */
   #headMs = -1;
+  #isStream = false;
   /**
    * Set if this request is the trial of a peer that was unavailable: the second of the trial, and the value of
    * `checked` before.
@@ -75,7 +76,8 @@ export class PeerSelection implements Selection {
     return peer;
   }
 
-  headArrived(): void {
+  headArrived(isStream: boolean): void {
+    this.#isStream = isStream;
     this.#headMs = this.#ground.nowMs() - this.#startedMs;
     if (this.#peer) this.#progress.ask.binding?.headArrived?.(this.#peer);
   }
@@ -88,7 +90,7 @@ export class PeerSelection implements Selection {
     const isFailure = outcome === 'failed' || outcome === 'stale';
     const ms = nowMs() - this.#startedMs;
     peer.state.leave(this.#startedMs);
-    peer.meter.done(ms / 1000, isFailure);
+    peer.meter.done((this.#isStream ? this.#headMs : ms) / 1000, isFailure);
     if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
     if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));
     if (this.#progress.set.isSingle) {
@@ -124,6 +126,7 @@ export class PeerSelection implements Selection {
     state.enter(nowMs);
     this.#startedMs = nowMs;
     this.#headMs = -1;
+    this.#isStream = false;
     if (progress.set.isSingle) return peer;
     progress.tried.push(peer);
     this.#trial = undefined;

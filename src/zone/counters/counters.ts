@@ -1,14 +1,12 @@
 import {
-  capacityOf,
-  CELLS,
   CounterDirectory,
   type CounterMemory,
   type SeriesEntry,
   type Kind,
   type Labels,
   PRESENT,
+  rowCells,
   type Scale,
-  SCALES,
   type Series,
 } from './memory.ts';
 
@@ -130,7 +128,7 @@ export class Counters {
     this.#directory = new CounterDirectory(memory.directory, threadId);
     this.#rows = memory.rows.map((row) => new Float64Array(row));
     const mine = this.#rows[threadId];
-    if (!mine || mine.length !== capacityOf(memory.directory) * CELLS)
+    if (!mine || mine.length !== rowCells(memory.directory))
       throw new RangeError(`thread ${threadId} has no row for its counters`);
     this.#mine = mine;
   }
@@ -146,7 +144,8 @@ export class Counters {
   }
 
   histogram(metric: Distribution, labels: Labels = {}): Histogram {
-    return new Histogram(...this.#cells({ ...metric, labels, kind: 'histogram' }), SCALES[metric.scale]);
+    const cells = this.#cells({ ...metric, labels, kind: 'histogram' });
+    return new Histogram(...cells, this.#directory.boundsOf(metric.scale));
   }
 
   /** A value that this thread sets; its total is the sum over all threads. */
@@ -215,11 +214,10 @@ export class Counters {
     return [...families.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #sampleOf({ index, kind, labels, scale }: SeriesEntry): MetricSample | undefined {
-    const first = index * CELLS;
+  #sampleOf({ cell: first, kind, labels, scale }: SeriesEntry): MetricSample | undefined {
     if (kind === 'gauge' && !this.#rows.some((row) => row[first + PRESENT] === 1)) return undefined;
     if (kind !== 'histogram') return { labels, value: this.#sum(first) };
-    const bounds = SCALES[scale];
+    const bounds = this.#directory.boundsOf(scale);
     const buckets = Array.from({ length: bounds.length + 1 }, (_, bucket) => this.#sum(first + bucket));
     return { labels, value: this.#sum(first + bounds.length + 1), buckets, bounds };
   }
@@ -232,8 +230,9 @@ export class Counters {
 
   /** Returns where this thread counts a series: in its row, or in private memory if there is no room. */
   #cells(series: Series): [cells: Float64Array, at: number] {
-    const index = this.#directory.indexOf(series);
-    return index === undefined ? [new Float64Array(CELLS), 0] : [this.#mine, index * CELLS];
+    const cell = this.#directory.cellOf(series);
+    if (cell !== undefined) return [this.#mine, cell];
+    return [new Float64Array(this.#directory.cellsOf(series)), 0];
   }
 }
 

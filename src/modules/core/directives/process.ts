@@ -204,15 +204,6 @@ export const processes = directivesFor<CoreConfig>()({
       'How long the gateway goes on serving in a graceful stop while the readiness probe already responds with 503.',
     source: 'gw',
   },
-  metrics_max_series: {
-    contexts: ['main'],
-    args: integer({ min: 100, max: 100_000 }),
-    into: 'metricsMaxSeries',
-    default: 2000,
-    summary:
-      'Maximum number of label sets of all metrics; further ones are counted as `other`. Changes take effect after a restart.',
-    source: 'gw',
-  },
   pid: {
     contexts: ['main'],
     args: text,

@@ -1,6 +1,12 @@
 import { hostname } from 'node:os';
 import { wholeAddressBytes } from '../../../config/index.ts';
-import { DATE_FORMAT, type Exchange, type Getter, type ProxyProtocolFacts } from '../../../http/index.ts';
+import {
+  DATE_FORMAT,
+  elapsedMs,
+  type Exchange,
+  type Getter,
+  type ProxyProtocolFacts,
+} from '../../../http/index.ts';
 import { dateGmt, dateLocal, timeIso8601, timeLocal } from '../../../log/index.ts';
 import { NGINX_VERSION, VERSION } from '../../../version.ts';
 import { type Families, live, ofPeer, plain, portText, seconds, type Variables } from './reading.ts';
@@ -139,7 +145,7 @@ function innerField(bytes: string, type: number): string | undefined {
 /** Variables about the time. */
 export const ofClock: Variables = {
   request_time: live('Seconds since the request came, with milliseconds.', (x) =>
-    seconds(Date.now() - x.startedMs),
+    seconds(Math.trunc(elapsedMs(x))),
   ),
   msec: live('Time in seconds with milliseconds.', () => seconds(Date.now())),
   time_local: live('Time in the common log format.', () => timeLocal(Date.now())),
