@@ -1,5 +1,5 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync, statfsSync } from 'node:fs';
-import { freemem, tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/modules/dbrest/embedded/index.ts';
@@ -25,23 +25,9 @@ const ROLES = `
   grant anon, web_user, web_admin to authenticator;
 `;
 
-/** Several times the size of a run's databases. */
-const PLENTY_BYTES = 8 * 2 ** 30;
-
-/** Memory if there is plenty of it: on a disk, a third of the time goes into creating the files of a database. */
-function directoryForDatabases(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm');
-    if (bavail * bsize > PLENTY_BYTES && freemem() > PLENTY_BYTES) return '/dev/shm';
-  } catch {
-    // Not on Linux.
-  }
-  return tmpdir();
-}
-
 /** Starts the run's PostgreSQL in a directory of its own. */
 export async function startCluster(): Promise<Services['postgres'] & { stop(): Promise<void> }> {
-  const dir = mkdtempSync(join(directoryForDatabases(), 'gw-tests-pg-'));
+  const dir = mkdtempSync(join(tmpdir(), 'gw-tests-pg-'));
   // If root starts it, the server runs as another user, which must be able to enter this directory.
   chmodSync(dir, 0o711);
   const dataDir = join(dir, 'pg');

@@ -127,7 +127,7 @@ function reusedKind(options: GatewayOptions): string | undefined {
 async function laidOut(options: GatewayOptions): Promise<Gateway> {
   const { program = GW } = options;
   if (!existsSync(program)) throw new Error(`"${program}" is missing: npm run build`);
-  const dir = realpathSync(mkdtempSync(join(process.env['GW_TEST_GATEWAYS'] ?? tmpdir(), 'gw-test-')));
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gw-test-')));
   // Root's embedded PostgreSQL runs as another user, which must be able to pass through this directory.
   chmodSync(dir, 0o711);
   return new Gateway(dir, options.port ?? (await freePort()), options);
