@@ -45,7 +45,7 @@ export function installation(t: Owner): Installation {
   const install = (...changes: readonly Change[]): void => {
     const name = `build-${++builds}`;
     mkdirSync(join(dir, name));
-    execFileSync('cp', ['-rl', join(ROOT, 'dist'), join(dir, name, 'dist')]);
+    execFileSync('cp', ['-r', join(ROOT, 'dist'), join(dir, name, 'dist')]);
     const chunks = join(dir, name, 'dist/src/chunks');
     for (const change of changes) applyTo(chunks, change);
     symlinkSync(name, join(dir, 'next'));

@@ -96,7 +96,7 @@ for (const { it, command, paths = PATHS, isRunnable = true } of kinds)
         const errorLog = paths === PATHS ? 'log/error.log' : '/proc/1/fd/2';
         const formats = paths.map((path, index) => `log_format f${index} "to ${path} $uri";`).join(' ');
         const logs = paths.map((path, index) => `access_log ${path} f${index};`).join(' ');
-        const main = `${user || (IS_ROOT ? 'user root;' : '')} error_log ${errorLog} notice; worker_processes 1; events { }`;
+        const main = `${user || (IS_ROOT ? 'user root;' : '')} error_log ${errorLog} notice; check { log off; } worker_processes 1; events { }`;
         const gw = await start(t, command, `${main} http { ${formats} ${logs}`);
         for (const [word, signal] of [['start'], ['reopen', 'SIGUSR1'], ['reload', 'SIGHUP']] as const) {
           if (signal) gw.signal(signal);
