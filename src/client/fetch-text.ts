@@ -13,6 +13,8 @@ export interface TrustSettings {
   /** Absent: the authorities that Node.js knows. */
   readonly ca?: string | undefined;
   readonly crl?: string | undefined;
+  /** False: any certificate will do. */
+  readonly rejectUnauthorized?: boolean;
 }
 
 interface FetchOptions {
@@ -27,7 +29,7 @@ interface FetchOptions {
 }
 
 /**
- * Sends a request to a URL, on a connection of its own. Certificates are verified; redirects are not followed. Rejects
+ * Sends a request to a URL, on a connection of its own. Certificates are verified unless `trust` says otherwise; redirects are not followed. Rejects
  * with an error whose message names the host.
  */
 export function fetchText(url: string, options: FetchOptions): Promise<TextResponse> {

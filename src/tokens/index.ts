@@ -21,4 +21,4 @@ export { isRefusal, type TokenRefusal } from './refusal.ts';
 export { TokenVerifier, type VerifiedToken } from './token-verifier.ts';
 export type { TokenReader } from './token-reader.ts';
 export { readVerified, vouchedToken, vouchFor } from './vouched.ts';
-export { signClaims, type SigningKey } from './signing.ts';
+export { publicJwkOf, signClaims, signFlattened, type SignedJson, type SigningKey } from './signing.ts';

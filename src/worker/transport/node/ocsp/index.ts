@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ocspResponderOf } from '../../../../system/index.ts';
 import { askResponder } from './ask.ts';
-import { encodeRequest, idOf, type Pair, readResponse, type Statement } from './message.ts';
+import { encodeRequest, idOf, type Pair, readResponse, type Statement } from '../../../../x509/index.ts';
 
 /** A question about the status of a certificate. */
 interface StatusQuestion {

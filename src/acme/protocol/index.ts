@@ -1,0 +1,2 @@
+export { type AcmeClient, openAcmeClient } from './client.ts';
+export { AcmeFault } from './fault.ts';
