@@ -14,8 +14,14 @@ import type { ErrorLog } from '../log/index.ts';
 /** The core settings of the access phase. */
 type AccessRules = Pick<CoreConfig, 'satisfy' | 'authDelayMs'>;
 
+/** A check, and the module that makes it. */
+interface NamedCheck {
+  readonly module: string;
+  readonly check: AccessCheck;
+}
+
 interface Phase {
-  readonly checks: readonly AccessCheck[];
+  readonly checks: readonly NamedCheck[];
   readonly rules: AccessRules;
   readonly log: ErrorLog;
 }
@@ -24,9 +30,11 @@ interface Phase {
 interface Progress {
   readonly index: number;
   readonly denied: Denial | undefined;
+  /** The module whose denial it is. */
+  readonly by: string;
 }
 
-const START: Progress = { index: 0, denied: undefined };
+const START: Progress = { index: 0, denied: undefined, by: '' };
 
 /**
  * Compiles the access phase of one location (nginx ngx_http_core_access_phase). `satisfy all`: the first denial is
@@ -34,7 +42,7 @@ const START: Progress = { index: 0, denied: undefined };
  * client can send a password, and a redirect to a login over both.
  */
 export function compileAccess(
-  checks: readonly AccessCheck[],
+  checks: readonly NamedCheck[],
   rules: AccessRules,
   log: ErrorLog,
 ): Handler | undefined {
@@ -45,7 +53,7 @@ export function compileAccess(
   if (!only || checks.length > 1) return (x) => (x.main === x ? runChecks(phase, START, x) : undefined);
   return (x) => {
     if (x.main !== x) return undefined;
-    const verdict = only(x);
+    const verdict = only.check(x);
     if (verdict === undefined || verdict === 'allowed') return undefined;
     return verdict instanceof Promise
       ? verdict.then((settled) => decide(phase, settled, x))
@@ -55,14 +63,13 @@ export function compileAccess(
 
 /** Acts on the verdict of the only check. */
 function decide(phase: Phase, verdict: Verdict, x: Exchange): void | Promise<void> {
-  const { denied } = x.done ? START : weigh(phase, START, verdict);
-  return denied && deny(phase, denied, x);
+  return x.done ? undefined : deny(phase, weigh(phase, START, verdict), x);
 }
 
 function runChecks(phase: Phase, from: Progress, x: Exchange): void | Promise<void> {
   let at = from;
   while (at.index < phase.checks.length) {
-    const verdict = (phase.checks[at.index] as AccessCheck)(x);
+    const verdict = (phase.checks[at.index] as NamedCheck).check(x);
     if (verdict instanceof Promise) {
       const here = at;
       return verdict.then((settled) =>
@@ -72,24 +79,25 @@ function runChecks(phase: Phase, from: Progress, x: Exchange): void | Promise<vo
     if (x.done) return undefined;
     at = weigh(phase, at, verdict);
   }
-  return at.denied && deny(phase, at.denied, x);
+  return deny(phase, at, x);
 }
 
 function weigh(
   { checks, rules: { satisfy } }: Phase,
-  { index, denied }: Progress,
+  { index, denied, by }: Progress,
   verdict: Verdict,
 ): Progress {
   const next = index + 1;
   const over = checks.length;
-  if (verdict === undefined) return { index: next, denied };
-  if (verdict === 'allowed') return { index: satisfy === 'any' ? over : next, denied: undefined };
-  if (satisfy === 'all' || !isOpinion(verdict)) return { index: over, denied: verdict };
+  if (verdict === undefined) return { index: next, denied, by };
+  if (verdict === 'allowed') return { ...START, index: satisfy === 'any' ? over : next };
+  const own = (checks[index] as NamedCheck).module;
+  if (satisfy === 'all' || !isOpinion(verdict)) return { index: over, denied: verdict, by: own };
   const difference = rankOf(verdict) - rankOf(denied);
-  if (!denied || difference > 0) return { index: next, denied: verdict };
-  if (difference < 0 || verdict.status !== 401) return { index: next, denied };
+  if (!denied || difference > 0) return { index: next, denied: verdict, by: own };
+  if (difference < 0 || verdict.status !== 401) return { index: next, denied, by };
   // Both responses may name an authentication scheme.
-  return { index: next, denied: { status: 401, headers: [...headersOf(denied), ...headersOf(verdict)] } };
+  return { index: next, denied: { status: 401, headers: [...headersOf(denied), ...headersOf(verdict)] }, by };
 }
 
 /**
@@ -108,7 +116,10 @@ function headersOf({ headers = [] }: Denial): readonly string[] {
   return headers;
 }
 
-function deny({ rules, log }: Phase, denied: Denial, x: Exchange): void | Promise<void> {
+function deny({ rules, log }: Phase, { denied, by }: Progress, x: Exchange): void | Promise<void> {
+  if (!denied) return undefined;
+  // A failure is none of the client's doing.
+  if (isOpinion(denied)) x.refusedBy = by;
   if (rules.satisfy === 'any' && denied.status === 403) {
     log.write('error', 'access forbidden by rule', logContext(x));
   }

@@ -133,6 +133,8 @@ export async function compileLocation(
 
 /** The contribution of a module to a location. */
 interface CompiledPart {
+  /** The name of the module. */
+  readonly module: string;
   readonly parts: LocationParts;
   readonly needsPeer: boolean;
   /** True if it was compiled without reading its location. */
@@ -180,9 +182,9 @@ function compileParts(
     const { needsPeer } = build;
     if (watch) {
       const parts = watch.parts(own, { plan, module, config, resources, build });
-      return { parts, needsPeer, isShared: false };
+      return { module: module.name, parts, needsPeer, isShared: false };
     }
-    const part = { parts: own, needsPeer, isShared: build.share() };
+    const part = { module: module.name, parts: own, needsPeer, isShared: build.share() };
     if (part.isShared) slot.value = part;
     return part;
   });
@@ -247,7 +249,9 @@ function accessOf(
   compiled: readonly CompiledPart[],
   { errorLogs }: LocationContext,
 ): Handler | undefined {
-  const checks = compiled.flatMap(({ parts: { access } }) => access ?? []);
+  const checks = compiled.flatMap(({ module, parts: { access } }) =>
+    access ? [{ module, check: access }] : [],
+  );
   return compileAccess(checks, core, errorLogs.of(core.errorLogs));
 }
 

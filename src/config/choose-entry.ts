@@ -1,7 +1,7 @@
 import type { DirectiveNode, Fix, Report, Word } from '../../grammar/index.ts';
 import { nearest, renaming } from './nearest.ts';
 import type { DirectiveEntry, Registry } from './registry.ts';
-import { refusalOf } from './refusals.ts';
+import { isForeign, refusalOf } from './refusals.ts';
 import type { AnyRow, Context } from './row.ts';
 import { canSkip, type Compat, consequenceOf } from './skipping.ts';
 
@@ -20,8 +20,7 @@ export function chooseEntry(
   const { registry, report } = choosing;
   const name = node.name.value;
   const rows = registry.named(name);
-  if (rows.length === 0 || (name === 'check' && context === 'upstream'))
-    return reportUnknown(node, context, choosing);
+  if (rows.length === 0 || isForeign(name, context)) return reportUnknown(node, context, choosing);
   const entry = rows.find(({ row }) => row.contexts.includes(context));
   if (!entry) {
     const legal = contextsText(

@@ -30,6 +30,8 @@ const OF_NGINZ: readonly (readonly [RegExp, string])[] = [
   [/^wechatpay(_|$)/, 'gw checks no signatures of WeChat Pay: let auth_request or the upstream do it'],
 ];
 
+const OF_PLUS = 'it belongs to the commercial nginx';
+
 /** Directives that gw does not support, with the reason or an alternative. */
 const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ...OF_NGINZ,
@@ -38,11 +40,8 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
     /^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_allow_upstream$/,
     'it belongs to the commercial nginx: list in "upstream" only the peers that requests may reach',
   ],
-  [
-    /^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_(bind|request)_dynamic$/,
-    'it belongs to the commercial nginx',
-  ],
-  [/^otel_/, 'gw exports no traces: its metrics are at control_api metrics'],
+  [/^(proxy|fastcgi|uwsgi|scgi|grpc|memcached)_(bind|request)_dynamic$/, OF_PLUS],
+  [/^otel_upstream_span_enable$/, 'otel_child_spans adds a span for each try of an upstream'],
   [/^jwt$/, 'use jwt_secret, jwt_key_file or auth_jwt'],
   [/^(stream|mail)$/, 'gw serves HTTP only: run this block in another server'],
   [/^echo_/, 'of the echo module gw has "echo" only'],
@@ -62,7 +61,7 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   ],
   [/^api$/, 'use control_api: "control_api keyval" has the entries of keyval zones'],
   [
-    /^(status_zone|api|queue|ntlm|session_log|zone_sync|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
+    /^(status_zone|api|ntlm|session_log|zone_sync|internal_redirect|mgmt|num_map)(_|$)|^(state|auth_require)$/,
     'it belongs to the commercial nginx',
   ],
   [
@@ -93,15 +92,26 @@ const UPSTREAM_CHECK = {
   reason: 'it belongs to the upstream_check module: use health_check',
 };
 
+/** Directives of others in `upstream` blocks that have the names of directives of gw elsewhere. */
+const IN_UPSTREAM: ReadonlyMap<string, string> = new Map([
+  ['check', UPSTREAM_CHECK.reason],
+  ['queue', OF_PLUS],
+]);
+
+/** True for a directive of another module that has the name of one of gw. */
+export function isForeign(directive: string, context: Context): boolean {
+  return context === 'upstream' && IN_UPSTREAM.has(directive);
+}
+
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
-  /^((geoip|grpc|otel|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
+  /^((geoip|grpc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or a common third-party module; `undefined` for unknown names. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {
-  const isCheck = (directive === 'check' && context === 'upstream') || UPSTREAM_CHECK.names.test(directive);
-  if (isCheck) return { is: 'not supported', reason: UPSTREAM_CHECK.reason };
-  const reason = NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
+  if (UPSTREAM_CHECK.names.test(directive)) return { is: 'not supported', reason: UPSTREAM_CHECK.reason };
+  const foreign = context === 'upstream' ? IN_UPSTREAM.get(directive) : undefined;
+  const reason = foreign ?? NOT_SUPPORTED.find(([names]) => names.test(directive))?.[1];
   return reason === undefined ? undefined : { is: 'not supported', reason };
 }
 

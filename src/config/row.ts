@@ -112,6 +112,7 @@ export type Context =
   | 'cluster'
   | 'token_issuer'
   | 'oidc_provider'
+  | 'otel_exporter'
   | 'server if'
   | 'location if';
 

@@ -38,7 +38,7 @@ const TELLING = names(
   'session_log(_zone|_format)?',
   'vhost_traffic_status(_zone|_dump|_filter|_filter_by_host|_filter_by_set_key|_filter_check_duplicate|_filter_max_node)?',
   'vhost_traffic_status_(histogram_buckets|average_method|stats_by_upstream|measure_status_codes|bypass_stats)',
-  'otel_(exporter|service_name|resource_attr|trace|trace_context|span_name|span_attr)',
+  'otel_upstream_span_enable',
   'log_by_lua(_block|_file)?',
 );
 
@@ -75,6 +75,7 @@ const APART: ReadonlySet<Context> = new Set<Context>([
   'cluster',
   'token_issuer',
   'oidc_provider',
+  'otel_exporter',
   'check',
 ]);
 

@@ -1,6 +1,8 @@
 import { type ResponseHead, type Caller, type Carrier, LocalFault, UpstreamFault } from '../client/index.ts';
 import type { Socket } from 'node:net';
 import {
+  beginSpan,
+  type ChildSpan,
   failRequest,
   type Exchange,
   firstOf,
@@ -25,6 +27,7 @@ import {
   upstreamFacts,
   type UpstreamFacts,
 } from './tries.ts';
+import { withSpan } from './traced-head.ts';
 import type { Upload } from './upload.ts';
 
 /** The rules that all requests of a location share. */
@@ -74,6 +77,9 @@ export class Forwarding implements Caller {
   #isReused = false;
   #refusals = 0;
   #stale = 0;
+  /** The current try, if the parts of the request are recorded; and how many there were before it. */
+  #span: ChildSpan | undefined = undefined;
+  #resent = 0;
   #relay: BodyTaker | undefined = undefined;
 
   constructor(
@@ -104,6 +110,7 @@ export class Forwarding implements Caller {
 
   head(head: ResponseHead): void {
     if (this.#facts) noteResponse(this.#facts, head, this.#connection);
+    this.#span?.set('http.response.status_code', head.status);
     if (this.#rules.next.afterStatus(head.status, this.#progress())) {
       // nginx: a 403 or 404 does not count as a failure of the peer.
       this.#moveOn(head.status === 403 || head.status === 404 ? 'ok' : 'failed');
@@ -211,8 +218,20 @@ export class Forwarding implements Caller {
       if (!peer) return this.#refuse();
       this.#tries++;
       this.#current = this.#facts && beginTry(this.#facts, peer.address);
+      this.#span = this.#beginSpan(peer);
       this.#connect(peer);
     });
+  }
+
+  #beginSpan({ address }: Peer): ChildSpan | undefined {
+    const { target } = this.#outgoing;
+    const span = beginSpan(this.x, `${target.scheme} ${this.method}`, 'client')
+      ?.set('http.request.method', this.method)
+      .set('network.peer.address', address)
+      .set('gw.upstream', target.group.name);
+    if (this.#resent > 0) span?.set('http.request.resend_count', this.#resent);
+    this.#resent++;
+    return span;
   }
 
   /** Runs code in callbacks of sockets and timers: no caller could handle its exceptions. */
@@ -260,7 +279,9 @@ export class Forwarding implements Caller {
   };
 
   #use(connection: Carrier): void {
-    const { head, upload } = this.#outgoing;
+    const { head: common, upload } = this.#outgoing;
+    const { trace } = this.x.main;
+    const head = this.#span && trace ? withSpan(common, trace, this.#span.id) : common;
     this.#giveUp = undefined;
     this.#connection = connection;
     if (this.#current) this.#current.connectMs = performance.now() - this.#current.startedMs;
@@ -298,6 +319,8 @@ export class Forwarding implements Caller {
       current.receivedBytes = connection?.bytesReceived ?? 0;
       current.sentBytes = connection?.bytesSent ?? 0;
     }
+    this.#span?.end(outcome === 'failed' || outcome === 'stale');
+    this.#span = undefined;
     this.#selection.done(outcome);
   }
 

@@ -195,6 +195,7 @@ export function detachedFrom(
   x.captures = origin.captures;
   x.internal = origin.internal;
   x.internalRedirects = origin.internalRedirects;
+  x.trace = origin.main.trace;
   x.copyStates(origin);
   return x;
 }

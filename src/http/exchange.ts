@@ -20,6 +20,7 @@ import { KEPT_TYPE } from './response-type.ts';
 import { describeFailure, endsConnection, HttpFault, isMsie, ownPage, statusOnWire } from './status.ts';
 import { forgetBody, takeBody } from './take-body.ts';
 import { throttled } from './throttled-stream.ts';
+import type { RequestTrace } from './trace.ts';
 import { encodeLocation, redirectTarget, refreshPage } from './uri.ts';
 import type { PieceReceiver, Wire } from './wire.ts';
 
@@ -86,12 +87,8 @@ export interface ResponseRules extends ResponseSettings {
   readonly watch?: ExchangeWatch | undefined;
 }
 
-interface ExchangeParts {
-  readonly wire: Wire;
-  readonly rules: ResponseRules;
-  /** The exchange that made this subrequest. */
-  readonly parent?: Exchange;
-}
+/** `parent` is the exchange that made this subrequest. */
+type ExchangeParts = Pick<Exchange, 'wire' | 'rules'> & { readonly parent?: Exchange };
 
 /** One request and its response. After the response or an abort, methods that write do nothing. */
 export class Exchange implements StateHolder {
@@ -122,6 +119,10 @@ export class Exchange implements StateHolder {
   slots: (string | undefined)[] | undefined = undefined;
   /** The last regex match: `$1` … `$9`. */
   captures: RegExpExecArray | undefined = undefined;
+  /** The trace of the client's request (`main`); `undefined` until it is decided, and if nothing decides it. */
+  trace: RequestTrace | undefined = undefined;
+  /** What has refused the request: a module or a directive, `head` if its head could not be read; '' if nothing has. */
+  refusedBy = '';
 
   /** 0 until the response is decided; 499 if the client closed the connection before that. */
   status = 0;
@@ -203,6 +204,7 @@ export class Exchange implements StateHolder {
     const size = contentLength < 0 ? 'chunked body' : `body: ${contentLength} bytes`;
     this.writeLog(`client intended to send too large ${size}`);
     forgetBody(this);
+    this.refusedBy = 'client_max_body_size';
     if (this.rules.tooLarge && !this.rules.errorPages?.has(413)) void this.rules.tooLarge(this);
     else this.end(413);
   }

@@ -54,6 +54,7 @@ export {
   isLimitedAlike,
   type LogStep,
   meetLimit,
+  refuse,
   sendDenial,
   type Verdict,
 } from './location-steps.ts';
@@ -117,4 +118,15 @@ export {
   SINGLE_FIELDS,
 } from './header-list.ts';
 export { elapsedMs, headSent, latencyMs } from './request-times.ts';
+export {
+  type AttributeValue,
+  beginSpan,
+  type ChildSpan,
+  type RequestTrace,
+  type Span,
+  type SpanRecorder,
+  timedSpan,
+  type Traced,
+  UNTRACED,
+} from './trace.ts';
 export { addBalances, secondsUntilWhole, tellBalances } from './rate-limit-headers.ts';

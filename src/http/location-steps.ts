@@ -16,6 +16,13 @@ export interface Denial {
   readonly headers?: readonly string[];
 }
 
+/** Responds with a status to a request that `by`, a module, does not let through. */
+export function refuse(x: Exchange, status: number, by: string): void {
+  if (x.done) return;
+  x.refusedBy = by;
+  x.end(status);
+}
+
 /** Responds with a denial. */
 export function sendDenial({ status, headers = [] }: Denial, x: Exchange): void {
   for (let index = 0; index < headers.length; index += 2)

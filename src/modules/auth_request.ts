@@ -1,7 +1,14 @@
 import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, AT, type ComplexValue, defines, directivesFor, readers } from '../config/index.ts';
 import { type Build, moduleFor } from '../contract/index.ts';
-import { type AccessCheck, type Denial, type Exchange, logContext, type Verdict } from '../http/index.ts';
+import {
+  type AccessCheck,
+  beginSpan,
+  type Denial,
+  type Exchange,
+  logContext,
+  type Verdict,
+} from '../http/index.ts';
 
 /** `auth_request_set $variable value`. */
 interface Assignment {
@@ -63,7 +70,9 @@ export const authRequest = moduleFor<AuthRequestConfig>()({
     const assign = compileAssignments(assignments, build);
     const judge = compileJudge(build);
     const access: AccessCheck = async (x) => {
+      const span = beginSpan(x, 'auth_request', 'internal');
       const response = await x.subrequest({ uri, keep: 'head' });
+      span?.set('http.response.status_code', response.status).end(response.status >= 500);
       if (x.done) return undefined;
       assign(x, response);
       return judge(x, response);

@@ -37,6 +37,7 @@ import { limitReq } from './limit_req/index.ts';
 import { map } from './map/index.ts';
 import { memcached } from './memcached/index.ts';
 import { mirror } from './mirror.ts';
+import { otel } from './otel/index.ts';
 import { proxy } from './proxy/index.ts';
 import { quota } from './quota/index.ts';
 import { rateLimit } from './ratelimit/index.ts';
@@ -69,6 +70,8 @@ export { eventsEndpoint, type EventsEndpoint } from './worker_events/index.ts';
 /** All modules, in the order in which their handlers of a location run. */
 export const MODULES: readonly AnyModule[] = [
   core,
+  // The trace of a request is known to all that serve it.
+  otel,
   ssl,
   rewrite,
   map,

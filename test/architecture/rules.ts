@@ -56,6 +56,7 @@ const HOMES: Readonly<Record<string, string>> = {
   'vscode-languageserver': 'src/tools/lsp/',
   'vscode-languageserver-textdocument': 'src/tools/lsp/',
   oauth4webapi: 'src/modules/auth_oidc/',
+  '@bufbuild/protobuf': 'src/modules/otel/',
   refa: 'src/tools/check/',
   scslre: 'src/tools/check/',
 };

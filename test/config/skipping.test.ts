@@ -71,8 +71,8 @@ const cases: readonly Case[] = [
     status: 200,
   },
   {
-    it: 'a location whose requests are traced',
-    http: `otel_exporter { endpoint 127.0.0.1:4317; } otel_trace on; server { location / { ${SECRET} } }`,
+    it: 'a location with a directive that only traces',
+    http: `upstream u { otel_upstream_span_enable; server 127.0.0.1:1; } server { location / { ${SECRET} } }`,
     status: 200,
   },
   {

@@ -1,7 +1,7 @@
 import type { CacheStore, Found } from '../store/store.ts';
 import { type Lifetime, lifetimeOf, type LifetimeRules, valuesOf } from '../store/lifetime.ts';
 import type { StoredEntry } from '../store/stored-entry.ts';
-import { detachedFrom, type Exchange, failRequest } from '../../http/index.ts';
+import { beginSpan, detachedFrom, type Exchange, failRequest } from '../../http/index.ts';
 import type { ResponseHead, UpstreamFault } from '../../client/index.ts';
 import { type BodyTaker, RangeTaker, TAKES_NOTHING } from '../../bodies/index.ts';
 import { beginCacheFacts, type CacheFacts, type CacheStatus } from './cache-facts.ts';
@@ -97,8 +97,15 @@ class CachedRequest<Outgoing> implements ResponseKeeper {
     const settle = this.#rules.policy.bypasses(this.#x)
       ? (found: Found): void => this.#bypass(found)
       : (found: Found): void | Promise<void> => this.#settle(found);
+    const span = beginSpan(this.#x, 'cache lookup', 'internal');
     const found = this.#look();
-    return found instanceof Promise ? found.then(settle) : settle(found);
+    const settleTraced = (looked: Found): void | Promise<void> => {
+      const waiting = settle(looked);
+      span?.set('gw.cache_status', this.#facts.status ?? '').end();
+      return waiting;
+    };
+    const act = span ? settleTraced : settle;
+    return found instanceof Promise ? found.then(act) : act(found);
   }
 
   take(x: Exchange, head: ResponseHead, source: StoredSource): BodyTaker | undefined {

@@ -1,5 +1,5 @@
 import type { AuthResult, Build } from '../../contract/index.ts';
-import { type Denial, type Exchange, stateKey } from '../../http/index.ts';
+import { type Denial, type Exchange, stateKey, timedSpan } from '../../http/index.ts';
 import {
   bearerToken,
   type ClaimRules,
@@ -83,6 +83,10 @@ interface Case {
 
 type Finding = Pick<Judgement, 'token' | 'issuer' | 'fault' | 'lacking' | 'asks'>;
 
+/** Parts of requests that wait for an issuer. */
+const KEYS = { name: 'jwks', kind: 'client' } as const;
+const INTROSPECTION = { name: 'introspection', kind: 'client' } as const;
+
 /** Reads and verifies the tokens of a location's requests, each once: signature, times, audience. */
 export class TokenJudge {
   readonly #config: AuthJwtConfig;
@@ -130,7 +134,7 @@ export class TokenJudge {
     const isLarge = (token?.length ?? 0) > this.#config.maxBytes;
     const issuer = !token || isLarge ? undefined : this.#issuers.of(token);
     if (!issuer) return undefined;
-    const waiting = issuer.keys.ask(x, 'all', Date.now());
+    const waiting = timedSpan(x, KEYS, issuer.keys.ask(x, 'all', Date.now()));
     return waiting ? waiting.then(() => this.#seekKey(x, issuer)) : this.#seekKey(x, issuer);
   }
 
@@ -139,7 +143,7 @@ export class TokenJudge {
     const { lacking } = this.judgementOf(x);
     if (x.done || !lacking) return this.#seekResponse(x);
     const nowMs = Date.now();
-    const asking = issuer.keys.ask(x, 'one', nowMs);
+    const asking = timedSpan(x, KEYS, issuer.keys.ask(x, 'one', nowMs));
     if (asking)
       return asking.then(() => {
         this.#judge(x);
@@ -155,7 +159,7 @@ export class TokenJudge {
     const { asks } = this.judgementOf(x);
     const text = asks && !x.done ? this.#plainTokenOf(x) : undefined;
     if (!asks || text === undefined) return undefined;
-    return asks.ask(text).then((response) => {
+    return timedSpan(x, INTROSPECTION, asks.ask(text)).then((response) => {
       x.setState(INTROSPECTED, { of: text, by: asks, response });
       this.#judge(x);
     });

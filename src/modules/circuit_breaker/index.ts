@@ -11,7 +11,7 @@ import {
   type VariableDefinition,
 } from '../../contract/index.ts';
 import { upstreamFacts } from '../../forwarding/index.ts';
-import { type Exchange, type Getter, logContext, stateKey } from '../../http/index.ts';
+import { type Exchange, type Getter, logContext, stateKey, refuse } from '../../http/index.ts';
 import { openRequestRates, zoneIdentity } from '../../zone/index.ts';
 import { type Admission, Circuit, type Outcome, type Ticket } from './circuit.ts';
 
@@ -131,7 +131,7 @@ function compileParts(
       passage.admission = typeof ticket === 'string' ? ticket : 'allow';
       if (typeof ticket === 'string') {
         if (ticket === 'busy') log.write('error', 'the memory of the circuits is busy', logContext(x));
-        return x.end(STATUS);
+        return refuse(x, STATUS, 'circuit_breaker');
       }
       const settle = settling(x, ticket);
       passage.passed.set(key, settle);

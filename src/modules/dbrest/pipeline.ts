@@ -1,5 +1,5 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import type { Exchange } from '../../http/index.ts';
+import { type Exchange, beginSpan } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
@@ -118,6 +118,9 @@ function compileRun(
     await planned?.(plan);
     const statements = steps.statementsOf(x, identity, shared ? { ...prepared, shared } : prepared);
     const response = responseOf(x, plan, { statements, stopwatch, isStored: planned !== undefined });
+    const span = beginSpan(x, 'query', 'client')
+      ?.set('db.system', 'postgresql')
+      .set('db.operation.name', plan.kind === 'write' ? plan.write.kind : plan.kind);
     const results = await runPlan(database, plan, {
       x,
       statements,
@@ -125,8 +128,10 @@ function compileRun(
       rules: rulesOf(config, statements),
       estimation: guard?.estimationOf(plan, statements),
     }).catch((error: unknown) => {
+      span?.end(true);
       throw asPreferred(error, plan.preferences);
     });
+    span?.end();
     await response.end(results);
   };
 }

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { failRequest, type Exchange, type Handler } from '../../http/index.ts';
+import { beginSpan, failRequest, type Exchange, type Handler } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
 import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './response.ts';
 import {
@@ -179,6 +179,8 @@ function compileExecute(config: KvConfig, { source, caching, changes }: CommandP
   };
 }
 
+const NO_STORE: StoreFault = { code: 'connection_failed', text: 'no store' };
+
 type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
 
 function asksForBase64({ args }: Exchange): boolean {
@@ -188,8 +190,7 @@ function asksForBase64({ args }: Exchange): boolean {
 /** Runs the command and sends the response, without a promise: every request takes this path. */
 function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
-  const keeps = keepsOutcome(build);
-  const meter = commandMeter(build.metrics, command);
+  const [keeps, meter] = [keepsOutcome(build), commandMeter(build.metrics, command)];
   const writes = !row.methods.includes('GET');
 
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
@@ -210,10 +211,12 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   };
 
   return (x, args, store) => {
-    if (!store) return fail(x, { code: 'connection_failed', text: 'no store' }, store);
+    if (!store) return fail(x, NO_STORE, store);
     const count = meter();
+    const span = beginSpan(x, command, 'client')?.set('db.system', 'redis');
     store.run(command, args, (fault, reply) => {
       count(fault, reply);
+      span?.set('db.operation.name', command).end(fault !== undefined);
       // A write that failed may have been executed nevertheless.
       if (writes) store.versions?.change(args[0] as Bytes);
       try {

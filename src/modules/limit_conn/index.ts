@@ -1,5 +1,5 @@
 import { type Build, type ModuleExplanation, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
+import { type Exchange, type Getter, type Handler, logContext, stateKey, refuse } from '../../http/index.ts';
 import { type EntryOutcome, openOpenRequests, type OpenRequests, zoneIdentity } from '../../zone/index.ts';
 import { type ConnZoneConfig, directives, type LimitConnConfig, validate } from './directives.ts';
 
@@ -71,7 +71,7 @@ function compileRefusal({ status, dryRun, logLevel }: LimitConnConfig, { log }: 
     if (why === 'limited') log.write(logLevel, `limiting connections${dry} by zone "${zone}"`, logContext(x));
     else log.write('error', `limit_conn zone "${zone}" is ${why}`, logContext(x));
     x.main.setState(STATUS, dryRun ? 'REJECTED_DRY_RUN' : 'REJECTED');
-    if (!dryRun) x.end(status);
+    if (!dryRun) refuse(x, status, 'limit_conn');
   };
 }
 

@@ -9,6 +9,8 @@ import {
   secondsUntilWhole,
   stateKey,
   tellBalances,
+  timedSpan,
+  refuse,
 } from '../../http/index.ts';
 import type { Level } from '../../log/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
@@ -83,6 +85,9 @@ function compileLimits(config: LimitReqConfig, zones: ReadonlyMap<string, OpenZo
   };
 }
 
+/** The part of a request that waits for the store of a cluster. */
+const ASK = { name: 'cluster ask', kind: 'client' } as const;
+
 type Act = (x: Exchange, admission: Admission) => void | Promise<void>;
 type Decide = (x: Exchange, limits: readonly KeyedLimit[]) => void | Promise<void>;
 
@@ -92,7 +97,7 @@ function compileDecision(limits: readonly CompiledLimit[], { headers }: LimitReq
   if (limits.some(({ shared }) => shared))
     return async (x, keyed) => {
       const fills: Fill[] | undefined = headers ? [] : undefined;
-      const admission = await admitShared(keyed, fills);
+      const admission = await timedSpan(x, ASK, admitShared(keyed, fills));
       // The client may have left meanwhile.
       if (x.aborted) return;
       if (fills) tell(x, fills);
@@ -141,7 +146,7 @@ function compileVerdict(config: LimitReqConfig, { log }: Build): Act {
     x.main.setState(STATUS, `REJECTED${suffix}`);
     if (dryRun) return undefined;
     comeAgain(x, admission);
-    return x.end(status);
+    return refuse(x, status, 'limit_req');
   };
 }
 

@@ -6,6 +6,7 @@ import {
   logContext,
   secondsUntilWhole,
   stateKey,
+  refuse,
 } from '../../http/index.ts';
 import { escapeDefault } from '../../log/index.ts';
 import { isCost, type QuotaConfig } from './directives.ts';
@@ -135,6 +136,6 @@ function compileRefusal(
     }
     if (dryRun) return;
     x.response.replaceHeader('Retry-After', String(refusedBy ? secondsUntilWhole(shown(refusedBy)) : 1));
-    x.end(status);
+    refuse(x, status, 'quota');
   };
 }

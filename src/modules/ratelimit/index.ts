@@ -15,7 +15,7 @@ import {
   moduleFor,
   type VariableDefinition,
 } from '../../contract/index.ts';
-import { type Exchange, type Getter, type Handler, logContext, stateKey } from '../../http/index.ts';
+import { type Exchange, type Getter, type Handler, logContext, stateKey, refuse } from '../../http/index.ts';
 import { openRequestRates, type RequestRates, zoneIdentity } from '../../zone/index.ts';
 import { take } from './window.ts';
 
@@ -153,7 +153,7 @@ function compileLimit(
     if (outcome === 'allow') return undefined;
     const why = outcome === 'deny' ? `more than ${limit} in a second` : `its memory is ${outcome}`;
     build.log.write('error', `limiting requests by "ratelimit_rate": ${why}`, logContext(x));
-    return x.end(STATUS);
+    return refuse(x, STATUS, 'ratelimit');
   };
 }
 

@@ -15,6 +15,7 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   cluster: ['http', 'cluster around'],
   token_issuer: ['http', 'token_issuer around'],
   oidc_provider: ['http', 'oidc_provider around'],
+  otel_exporter: ['http', 'otel_exporter'],
   server: ['http', 'server'],
   location: ['http', 'server', 'location /'],
   limit_except: ['http', 'server', 'location /', 'limit_except GET'],

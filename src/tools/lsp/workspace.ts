@@ -24,6 +24,7 @@ const ORDER: readonly Context[] = [
   'upstream',
   'cluster',
   'oidc_provider',
+  'otel_exporter',
   'events',
   'limit_except',
   'server if',

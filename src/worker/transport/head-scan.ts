@@ -48,6 +48,7 @@ export const IN_LINE = 'while reading client request line';
 export function enterRefused(x: Exchange, port: PortHandler, complaint: string): void {
   if (complaint.endsWith(IN_LINE)) port.enterByLine(x);
   else port.enter(x);
+  x.refusedBy = 'head';
   x.writeLog(complaint, 'info');
 }
 

@@ -15,6 +15,7 @@ export const VARIABLES: readonly string[] = [
 
 /** `$probe` is the variable that the argument `v` names. Eight doublings of 64 characters exceed the longest string. */
 export const MAPS = `
+  otel_exporter { endpoint 127.0.0.1:1; }
   map_hash_bucket_size 128; quota_zone $uri zone=quotas:1m limit=1000000/second; keyval_zone zone=keyvals:64k;
   map $arg_v $probe { volatile; ${VARIABLES.map((name) => `${name} $${name};`).join(' ')} }
   map $uri $circle { volatile; default $circle_back; }

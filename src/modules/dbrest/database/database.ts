@@ -1,3 +1,4 @@
+import { timedSpan, type Traced } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { Pool, type PoolBounds, PoolRefusal, type WireError } from '../../../postgres/index.ts';
 import { DatabaseCaches, RELATIVES_SQL } from '../caching/index.ts';
@@ -38,7 +39,7 @@ import { Listening, type ListeningOptions } from './listening.ts';
 import { catalogueSteps, NO_PATH, readOne } from './own-reads.ts';
 
 /** The client of a read or write: an exchange. */
-interface DatabaseClient {
+interface DatabaseClient extends Partial<Traced> {
   readonly aborted: boolean;
   /** A part of the response has been sent. */
   readonly done?: boolean;
@@ -84,6 +85,9 @@ interface SharedTurn {
 }
 
 /** The client of gw's own reads. */
+/** The part of a request that waits for a session. */
+const WAIT = { name: 'wait', kind: 'internal' } as const;
+
 const NO_CLIENT: DatabaseClient = { aborted: false, onAbort: () => undefined };
 /** Limits of gw's own reads. */
 const BACKGROUND_RULES: RunRules = {
@@ -404,6 +408,7 @@ export class Database {
   async #acquire(reader: DatabaseClient, { poolTimeoutMs, poolQueue }: RunRules): Promise<Session> {
     const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
     const acquired = this.#pool.acquire(wanted);
+    if (reader.main) void timedSpan({ main: reader.main }, WAIT, acquired);
     this.#slowClients.watch();
     try {
       return await acquired;

@@ -1,0 +1,120 @@
+import type { WorkerScope } from '../../contract/index.ts';
+import type { Span, SpanRecorder } from '../../http/index.ts';
+import type { Metric } from '../../zone/index.ts';
+import { VERSION } from '../../version.ts';
+import { Collector } from './collector.ts';
+import type { ExporterConfig, OtelConfig } from './directives.ts';
+import { JsonEncoding } from './json-encoding.ts';
+import type { Attribute, Encoding, LogRecord, Origin } from './records.ts';
+import type { Signal } from './endpoint.ts';
+import { ExportQueue, type RecordCounters } from './export-queue.ts';
+import { ids } from './tracing.ts';
+
+const EXPORTED: Metric = {
+  name: 'gw_otel_exported_total',
+  help: 'Records that the collector has taken, by signal: traces (spans), metrics, logs.',
+};
+const DROPPED: Metric = {
+  name: 'gw_otel_dropped_total',
+  help: 'Records that were dropped because too many waited for the collector, by signal.',
+};
+const FAILED: Metric = {
+  name: 'gw_otel_failed_total',
+  help: 'Records that the collector has not taken, by signal.',
+};
+
+/** Time for what waits when the gateway stops. */
+const GRACE_MS = 5_000;
+
+/** The config that all locations of an exporter share. */
+type ExporterSettings = Pick<OtelConfig, 'serviceName' | 'resourceAttributes'> & {
+  readonly exporter: ExporterConfig;
+};
+
+/** What is sent to the collector by one worker: a queue for each signal that it has. */
+export class Exporter implements SpanRecorder {
+  readonly #collector: Collector;
+  readonly #encoding: Encoding;
+  readonly #queueOf: (signal: Signal) => ExportQueue;
+  readonly #spans: ExportQueue;
+  #logs: ExportQueue | undefined;
+  #metrics: ExportQueue | undefined;
+
+  constructor({ exporter }: ExporterSettings, encoding: Encoding, worker: WorkerScope) {
+    const { log, metrics } = worker;
+    this.#encoding = encoding;
+    this.#collector = new Collector(exporter, VERSION);
+    this.#queueOf = (signal) => {
+      const counters: RecordCounters = {
+        exported: metrics.counter(EXPORTED, { signal }),
+        dropped: metrics.counter(DROPPED, { signal }),
+        failed: metrics.counter(FAILED, { signal }),
+      };
+      return new ExportQueue({
+        signal,
+        limits: exporter,
+        encoding,
+        collector: this.#collector,
+        counters,
+        log,
+      });
+    };
+    this.#spans = this.#queueOf('traces');
+  }
+
+  newSpanId(): string {
+    return ids.spanId();
+  }
+
+  record(span: Span): void {
+    if (this.#spans.hasRoom) this.#spans.add(this.#encoding.span(span));
+    else this.#spans.drop();
+  }
+
+  /** Tells whether a span can be added; if not, it is counted as dropped. */
+  takesSpan(): boolean {
+    if (this.#spans.hasRoom) return true;
+    this.#spans.drop();
+    return false;
+  }
+
+  log(record: LogRecord): void {
+    const logs = (this.#logs ??= this.#queueOf('logs'));
+    if (logs.hasRoom) logs.add(this.#encoding.log(record));
+    else logs.drop();
+  }
+
+  /** The queue of metrics, and how they are encoded. */
+  get metrics(): { readonly queue: ExportQueue; readonly encoding: Encoding } {
+    return { queue: (this.#metrics ??= this.#queueOf('metrics')), encoding: this.#encoding };
+  }
+
+  /** Sends what waits, for five seconds at most, then closes the connections. */
+  async close(): Promise<void> {
+    const queues = [this.#spans, this.#logs, this.#metrics].flatMap((queue) => queue ?? []);
+    await Promise.all(queues.map((queue) => queue.close(GRACE_MS)));
+    this.#collector.close();
+  }
+}
+
+/** Opens the exporter of a worker. Exporters of equal settings are one, also after a reload. */
+export async function openExporter(settings: ExporterSettings, worker: WorkerScope): Promise<Exporter> {
+  const encoding = await encodingOf(settings);
+  return worker.share(
+    `otel ${JSON.stringify(settings)}`,
+    () => new Exporter(settings, encoding, worker),
+    (exporter) => exporter.close(),
+  );
+}
+
+async function encodingOf(settings: ExporterSettings): Promise<Encoding> {
+  const origin: Origin = { resource: resourceOf(settings), version: VERSION };
+  if (settings.exporter.protocol === 'http/json') return new JsonEncoding(origin);
+  const { ProtobufEncoding } = await import('./protobuf-encoding.ts');
+  return new ProtobufEncoding(origin);
+}
+
+/** The last of several attributes of a name counts. */
+function resourceOf({ serviceName, resourceAttributes = [] }: ExporterSettings): readonly Attribute[] {
+  return [...new Map([...resourceAttributes, ['service.name', serviceName] as const])];
+}

@@ -1,0 +1,172 @@
+import type { AttributeValue, Span } from '../../http/index.ts';
+import type { MetricFamily, MetricSample } from '../../zone/index.ts';
+import type { Signal } from './endpoint.ts';
+import {
+  type Attribute,
+  type BodyValue,
+  CUMULATIVE,
+  type Encoding,
+  fitting,
+  KINDS,
+  type LogRecord,
+  MOST_ATTRIBUTES,
+  nanoseconds,
+  NOTHING_REJECTED,
+  type Origin,
+  type Period,
+  type Rejection,
+  SAMPLED_FLAGS,
+  SCOPE,
+  STATUS_ERROR,
+  wellFormed,
+} from './records.ts';
+
+/** The names of the lists in a message of each signal, and of the count in its response. */
+const NAMES: Readonly<Record<Signal, readonly [resources: string, scopes: string, records: string]>> = {
+  traces: ['resourceSpans', 'scopeSpans', 'spans'],
+  metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
+  logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
+};
+const REJECTED: Readonly<Record<Signal, string>> = {
+  traces: 'rejectedSpans',
+  metrics: 'rejectedDataPoints',
+  logs: 'rejectedLogRecords',
+};
+
+/** OTLP as JSON (OTLP specification, "JSON Protobuf Encoding"): ids in hexadecimal, numbers of 64 bits as strings. */
+export class JsonEncoding implements Encoding {
+  readonly contentType = 'application/json';
+  readonly #origin: Origin;
+
+  constructor(origin: Origin) {
+    this.#origin = origin;
+  }
+
+  span(span: Span): Uint8Array {
+    const { attributes, trace } = span;
+    return bytesOf({
+      traceId: trace.traceId,
+      spanId: span.spanId,
+      ...(trace.state !== '' && { traceState: wellFormed(trace.state) }),
+      ...(span.parentId !== '' && { parentSpanId: span.parentId }),
+      flags: SAMPLED_FLAGS,
+      name: fitting(span.name),
+      kind: KINDS[span.kind],
+      startTimeUnixNano: nanoseconds(span.startedMs),
+      endTimeUnixNano: nanoseconds(span.endedMs),
+      attributes: attributesOf(attributes.slice(0, MOST_ATTRIBUTES)),
+      ...(attributes.length > MOST_ATTRIBUTES && {
+        droppedAttributesCount: attributes.length - MOST_ATTRIBUTES,
+      }),
+      status: span.isError ? { code: STATUS_ERROR } : {},
+    });
+  }
+
+  log(record: LogRecord): Uint8Array {
+    const { body, timeMs, traceId } = record;
+    return bytesOf({
+      timeUnixNano: nanoseconds(timeMs),
+      observedTimeUnixNano: nanoseconds(timeMs),
+      severityNumber: record.severity,
+      severityText: record.level,
+      body: typeof body === 'string' ? { stringValue: fitting(body) } : { kvlistValue: mapOf(body) },
+      ...(traceId !== '' && { traceId, spanId: record.spanId, flags: SAMPLED_FLAGS }),
+    });
+  }
+
+  metric({ name, help, kind, samples }: MetricFamily, period: Period): Uint8Array {
+    const points = samples.map((sample) => pointOf(sample, period));
+    const counted = { dataPoints: points, aggregationTemporality: CUMULATIVE };
+    const shape =
+      kind === 'histogram'
+        ? { histogram: counted }
+        : kind === 'counter'
+          ? { sum: { ...counted, isMonotonic: true } }
+          : { gauge: { dataPoints: points } };
+    return bytesOf({ name, description: help, ...shape });
+  }
+
+  message(signal: Signal, records: readonly Uint8Array[]): Uint8Array {
+    const [resources, scopes, list] = NAMES[signal];
+    const { resource, version } = this.#origin;
+    const head = `{"${resources}":[{"resource":${JSON.stringify({ attributes: attributesOf(resource) })},"${scopes}":[{"scope":${JSON.stringify({ name: SCOPE, version })},"${list}":[`;
+    const pieces: Uint8Array[] = [Buffer.from(head)];
+    for (const [index, record] of records.entries()) {
+      if (index > 0) pieces.push(COMMA);
+      pieces.push(record);
+    }
+    pieces.push(END);
+    return Buffer.concat(pieces);
+  }
+
+  rejection(signal: Signal, body: Uint8Array): Rejection {
+    const partial = memberOf(parsed(body), 'partialSuccess');
+    const count = Number(memberOf(partial, REJECTED[signal]) ?? 0);
+    const message = memberOf(partial, 'errorMessage');
+    if (!Number.isSafeInteger(count) || count < 0) return NOTHING_REJECTED;
+    return { count, message: typeof message === 'string' ? message : '' };
+  }
+}
+
+const COMMA = Buffer.from(',');
+const END = Buffer.from(']}]}]}');
+
+function bytesOf(message: object): Uint8Array {
+  return Buffer.from(JSON.stringify(message));
+}
+
+function parsed(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}
+
+function attributesOf(attributes: readonly Attribute[]): readonly object[] {
+  return attributes.map(([key, value]) => ({ key: fitting(key), value: valueOf(value) }));
+}
+
+function valueOf(value: AttributeValue): object {
+  if (typeof value === 'string') return { stringValue: fitting(value) };
+  if (typeof value === 'boolean') return { boolValue: value };
+  if (typeof value === 'number') return numberOf(value);
+  return { arrayValue: { values: value.map((one) => ({ stringValue: fitting(one) })) } };
+}
+
+function numberOf(value: number): object {
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}
+
+/** A value without a type is null. */
+function mapOf(body: readonly (readonly [name: string, value: BodyValue])[]): object {
+  return {
+    values: body.map(([key, value]) => ({
+      key,
+      value:
+        value === null ? {} : typeof value === 'number' ? numberOf(value) : { stringValue: fitting(value) },
+    })),
+  };
+}
+
+function pointOf({ labels, value, buckets, bounds = [] }: MetricSample, period: Period): object {
+  const common = {
+    attributes: attributesOf(Object.entries(labels)),
+    startTimeUnixNano: nanoseconds(period.sinceMs),
+    timeUnixNano: nanoseconds(period.untilMs),
+  };
+  if (!buckets) return { ...common, asDouble: value };
+  return {
+    ...common,
+    count: String(buckets.reduce((sum, count) => sum + count, 0)),
+    sum: value,
+    bucketCounts: buckets.map(String),
+    explicitBounds: bounds,
+  };
+}

@@ -1,0 +1,96 @@
+import { randomFillSync } from 'node:crypto';
+
+/** What a caller has said about the trace that its request belongs to. Ids are lower-case hexadecimal digits. */
+interface Caller {
+  readonly traceId: string;
+  readonly parentId: string;
+  readonly parentSampled: boolean;
+  /** The `tracestate`, unchanged; '' without one. */
+  readonly state: string;
+}
+
+/** The caller of a request that continues no trace. */
+export const NO_CALLER: Caller = { traceId: '', parentId: '', parentSampled: false, state: '' };
+
+const SHAPE = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?=$|-)/;
+const ZEROS = /^0+$/;
+/** Length of a `traceparent` of version 00, the only one whose end is known. */
+const LENGTH = 55;
+/** Longest `tracestate` that is passed on; W3C asks for this much at least. */
+const MOST_STATE = 512;
+
+/**
+ * Reads a `traceparent` (W3C Trace Context, 3.2). Of a later version, the fields that this one has count. Returns
+ * `undefined` for anything else: the request then begins a trace of its own.
+ */
+export function parseTraceparent(text: string): Omit<Caller, 'state'> | undefined {
+  const [, version, traceId = '', parentId = '', flags = ''] = SHAPE.exec(text) ?? [];
+  if (version === undefined || version === 'ff' || (version === '00' && text.length !== LENGTH))
+    return undefined;
+  if (ZEROS.test(traceId) || ZEROS.test(parentId)) return undefined;
+  return { traceId, parentId, parentSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/**
+ * Reads the trace of a caller from request headers (name, value …, names in lower case). Two `traceparent` lines are none.
+ * A `tracestate` counts only beside a good `traceparent`; several lines are one list.
+ */
+export function readCaller(headers: readonly string[]): Caller {
+  let parent: string | undefined;
+  let state = '';
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] as string;
+    if (headers[index] === 'traceparent') {
+      if (parent !== undefined) return NO_CALLER;
+      parent = value;
+    } else if (headers[index] === 'tracestate') state = state === '' ? value : `${state},${value}`;
+  }
+  const read = parent === undefined ? undefined : parseTraceparent(parent);
+  if (!read) return NO_CALLER;
+  return {
+    ...read,
+    state: state.length <= MOST_STATE && Buffer.byteLength(state) <= MOST_STATE ? state : '',
+  };
+}
+
+/** Writes a `traceparent` of version 00. */
+export function traceparentOf({
+  traceId,
+  spanId,
+  sampled,
+}: {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly sampled: boolean;
+}): string {
+  return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
+}
+
+const TRACE_BYTES = 16;
+const SPAN_BYTES = 8;
+const POOL_BYTES = 4_096;
+
+/** Makes random ids. Randomness is taken for many ids at once: a call for each would cost more than the rest. */
+export class Ids {
+  readonly #pool = Buffer.allocUnsafe(POOL_BYTES);
+  #at = POOL_BYTES;
+
+  traceId(): string {
+    return this.#take(TRACE_BYTES);
+  }
+
+  spanId(): string {
+    return this.#take(SPAN_BYTES);
+  }
+
+  #take(bytes: number): string {
+    if (this.#at + bytes > POOL_BYTES) {
+      randomFillSync(this.#pool);
+      this.#at = 0;
+    }
+    const id = this.#pool.toString('hex', this.#at, this.#at + bytes);
+    this.#at += bytes;
+    // An id of zeros means that there is none.
+    return ZEROS.test(id) ? this.#take(bytes) : id;
+  }
+}

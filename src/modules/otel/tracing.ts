@@ -1,0 +1,100 @@
+import { type Exchange, type RequestTrace, type SpanRecorder, UNTRACED } from '../../http/index.ts';
+import type { Build } from '../../contract/index.ts';
+import { constantText } from '../../config/index.ts';
+import type { OtelConfig } from './directives.ts';
+import { Ids, NO_CALLER, readCaller, traceparentOf } from './trace-context.ts';
+
+/** The trace of a request, before and after it is decided whether its span is exported. */
+interface OwnTrace extends RequestTrace {
+  sampled: boolean;
+  recorder: SpanRecorder | undefined;
+  isDecided: boolean;
+}
+
+/** The traces of one thread share their source of ids. */
+export const ids = new Ids();
+
+/** The values of `otel_trace` for which a span is exported. */
+const isOn = (text: string): boolean => text === 'on' || text === '1';
+
+/** Returns the trace of a request; makes its ids at their first use. `undefined`: the request has none. */
+type ReadTrace = (x: Exchange) => OwnTrace | undefined;
+
+/** Compiles the access to a request's trace. In the first location that asks, the client's headers are read. */
+export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>, build: Build): ReadTrace {
+  const extracts = contextUse === 'extract' || contextUse === 'propagate';
+  if (extracts) {
+    build.needHeader('traceparent');
+    build.needHeader('tracestate');
+  }
+  return ({ main }) => {
+    const known = main.trace as OwnTrace | undefined;
+    if (known) return known === UNTRACED ? undefined : known;
+    const caller = extracts ? readCaller(main.request.headers) : NO_CALLER;
+    const trace: OwnTrace = {
+      ...caller,
+      traceId: caller.traceId === '' ? ids.traceId() : caller.traceId,
+      spanId: ids.spanId(),
+      sampled: false,
+      recorder: undefined,
+      children: 0,
+      isDecided: false,
+    };
+    main.trace = trace;
+    return trace;
+  };
+}
+
+/**
+ * Compiles the decision about the trace of a request, which falls once: internal redirects and error pages keep it. With
+ * `recorder`, the parts of a request whose span is exported are recorded too.
+ */
+export function compileDecide(
+  config: OtelConfig,
+  build: Build,
+  recorder: SpanRecorder | undefined,
+): (x: Exchange) => void {
+  const { trace = OFF, contextUse } = config;
+  const read = compileReadTrace(config, build);
+  const constant = constantText(trace);
+  const render = build.value(trace);
+  const isSampled = constant === undefined ? (x: Exchange) => isOn(render(x)) : () => isOn(constant);
+  const injects = contextUse === 'inject' || contextUse === 'propagate';
+  const isTraced = contextUse !== 'ignore';
+  return (x) => {
+    if (x.main !== x || isDecided(x.trace)) return;
+    const sampled = isSampled(x);
+    if (!sampled && !isTraced) return leaveUntraced(x);
+    const own = read(x);
+    if (!own) return;
+    own.sampled = sampled;
+    own.recorder = sampled ? recorder : undefined;
+    own.isDecided = true;
+    if (injects) inject(x, own);
+  };
+}
+
+const OFF = { parts: ['off'] };
+
+function isDecided(trace: RequestTrace | undefined): boolean {
+  return trace !== undefined && (trace === UNTRACED || (trace as OwnTrace).isDecided);
+}
+
+/** Ids that a variable has already shown stay. */
+function leaveUntraced(x: Exchange): void {
+  if (x.trace) (x.trace as OwnTrace).isDecided = true;
+  else x.trace = UNTRACED;
+}
+
+/** Puts the trace into the request's own headers, so that it gets to upstreams of any protocol (nginx-otel). */
+function inject(x: Exchange, trace: OwnTrace): void {
+  const { headers } = x.request;
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    if (name !== 'traceparent' && name !== 'tracestate') kept.push(name, headers[index + 1] as string);
+  }
+  kept.push('traceparent', traceparentOf(trace));
+  if (trace.state !== '') kept.push('tracestate', trace.state);
+  x.request = { ...x.request, headers: kept };
+}
