@@ -147,7 +147,7 @@ function peerStatus(
     weight,
     backup,
     ...(member.route !== undefined && { route: member.route }),
-    state: state === 'unavailable' ? 'failed' : state,
+    state: state === 'unavailable' || state === 'failing' ? 'failed' : state,
     active_requests: requests,
     fails,
     picks,

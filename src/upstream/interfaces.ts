@@ -102,8 +102,12 @@ export interface PeerView {
   readonly name: string;
   readonly weight: number;
   readonly backup: boolean;
-  /** `unavailable`: not used for some time after too many failures. `draining`: takes bound requests only. */
-  readonly state: 'up' | 'down' | 'unavailable' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
+  /**
+   * `unavailable`: not used for some time after too many failures. `failing`: used, because there is no other one or its
+   * time is over, but the last requests all failed. `draining`: takes bound requests only.
+   */
+  readonly state:
+    'up' | 'down' | 'unavailable' | 'failing' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
   readonly fails: number;
   /** Requests in progress, over all workers. */
   readonly requests: number;

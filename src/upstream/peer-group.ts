@@ -61,7 +61,7 @@ interface GroupScope {
 
 const UP = {
   name: 'gw_upstream_peer_up',
-  help: '1: the peer takes requests. 0: it is down, or left alone after failures.',
+  help: '1: the peer takes requests. 0: it is down, left alone after failures, or the last requests to it all failed.',
 };
 
 const STATE = { name: 'gw_upstream_peer_state', help: '1: the peer is in this state.' };
@@ -74,6 +74,7 @@ const STATES: readonly PeerView['state'][] = [
   'up',
   'down',
   'unavailable',
+  'failing',
   'unhealthy',
   'checking',
   'draining',
@@ -243,6 +244,8 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
     const exclusions = peer.probing ? peer.state.exclusions : 0;
     if (exclusions !== 0) return exclusions === CHECKING ? 'checking' : 'unhealthy';
     if (!this.#ground.set.isSingle && isResting(peer, nowMs)) return 'unavailable';
+    // Where probes judge the peers, an old failure of a request says nothing.
+    if (!peer.probing && peer.state.isFailing) return 'failing';
     if (peer.drain) return 'draining';
     return this.#ground.set.isRamped && rampOf(peer, nowMs) < 1 ? 'slow_start' : 'up';
   }
@@ -314,7 +317,7 @@ export class PeerGroup implements UpstreamGroup, ProbedGroup {
           ? metrics
           : new PeerMeter(metrics, { upstream: this.name, peer: address }),
     };
-    const hide = this.#plan.implicit || metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
+    const hide = metrics instanceof PeerMeter ? undefined : this.#show(peer, metrics);
     const end = (): void => {
       hide?.();
       state.release();

@@ -163,6 +163,14 @@ export const directives = directivesFor<ControlConfig>()({
     roles: uses('dictionary'),
     source: 'gw',
   },
+  control_ready_optional: {
+    contexts: ['http', 'server', 'location'],
+    args: readers.texts,
+    into: 'readyOptional',
+    summary:
+      'Checks that may fail while `control_api ready` still responds with 200, by their names in its response, such as `kv:127.0.0.1:6379`; `kv:*` stands for all that begin so. Their status is then `warn`. Without it, all are required.',
+    source: 'gw',
+  },
   control_cross_site: {
     contexts: ['http', 'server', 'location'],
     args: readers.flag,

@@ -3,6 +3,7 @@ import type { Exchange } from '../../http/index.ts';
 import { VERSION } from '../../version.ts';
 import { type Dictionary, DictionaryFault } from '../../zone/index.ts';
 import { ControlFault, type Endpoint, readQuery, required, sendError, sendOk } from './endpoint.ts';
+import type { ControlResources } from './resources.ts';
 
 /** `/runtime/health`: 200 while new requests are accepted. */
 export const health: Endpoint = {
@@ -26,12 +27,13 @@ export const health: Endpoint = {
 
 /** draft-inadarei-api-health-check: a list per component. */
 interface Health {
-  readonly status: 'pass' | 'fail';
+  readonly status: CheckResult['status'];
   readonly checks: Readonly<Record<string, readonly CheckResult[]>>;
 }
 
 interface CheckResult {
-  readonly status: 'pass' | 'fail';
+  /** `warn`: the check fails, but the gateway serves without what it is about. */
+  readonly status: 'pass' | 'warn' | 'fail';
   readonly output?: string;
 }
 
@@ -45,33 +47,58 @@ export const live: Endpoint = {
   compile: () => (x) => sendHealth(x, { status: 'pass', checks: {} }),
 };
 
-/** `/runtime/ready`: 503 while the gateway drains or a check fails. For load balancers. */
+/** `/runtime/ready`: 503 while the gateway drains or a check fails that is not optional. For load balancers. */
 export const ready: Endpoint = {
   name: 'ready',
   path: 'ready',
   isProbe: true,
-  description: 'readiness: 503 while the gateway drains or something it needs cannot be reached',
-  compile({ resources: { worker } }) {
+  description: 'readiness: 503 while the gateway drains or something that it needs cannot be reached',
+  compile({ config: { readyOptional = [] }, resources: { worker } }) {
+    const isOptional = compileNames(readyOptional);
+    worker.onServing(() => tellUnknown(readyOptional, worker));
     return async (x) => {
       const faults = await Promise.all(
         [...worker.checks].map(async ([name, check]) => [name, await check()] as const),
       );
       const isLeaving = worker.draining || worker.retiring.aborted;
       const all = [['gateway', isLeaving ? 'draining' : undefined] as const, ...faults];
+      const results = all.map(([name, fault]) => [name, resultOf(fault, isOptional(name))] as const);
       sendHealth(x, {
-        status: all.every(([, fault]) => fault === undefined) ? 'pass' : 'fail',
-        checks: Object.fromEntries(all.map(([name, fault]) => [name, [resultOf(fault)]])),
+        status: worstOf(results.map(([, { status }]) => status)),
+        checks: Object.fromEntries(results.map(([name, result]) => [name, [result]])),
       });
     };
   },
 };
 
-function resultOf(fault: string | undefined): CheckResult {
-  return fault === undefined ? { status: 'pass' } : { status: 'fail', output: fault };
+/** Compiles a list of names of checks; one that ends with `*` stands for all that begin like it. */
+function compileNames(names: readonly string[]): (check: string) => boolean {
+  const exact = new Set(names);
+  const prefixes = names.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  return (check) => exact.has(check) || prefixes.some((prefix) => check.startsWith(prefix));
+}
+
+/** Warns of names that no check has: a typing error would leave a check required. */
+function tellUnknown(names: readonly string[], { checks, log, isFirst }: ControlResources['worker']): void {
+  if (!isFirst) return;
+  for (const name of names) {
+    if ([...checks.keys()].some(compileNames([name]))) continue;
+    const known = [...checks.keys()].map((check) => `"${check}"`).join(', ') || 'none';
+    log.write('warn', `"control_ready_optional": there is no check "${name}"; the checks are ${known}`);
+  }
+}
+
+function resultOf(fault: string | undefined, isOptional: boolean): CheckResult {
+  return fault === undefined ? { status: 'pass' } : { status: isOptional ? 'warn' : 'fail', output: fault };
+}
+
+function worstOf(statuses: readonly CheckResult['status'][]): CheckResult['status'] {
+  if (statuses.includes('fail')) return 'fail';
+  return statuses.includes('warn') ? 'warn' : 'pass';
 }
 
 function sendHealth(x: Exchange, health: Health): void {
-  x.send(health.status === 'pass' ? 200 : 503, 'application/health+json', JSON.stringify(health));
+  x.send(health.status === 'fail' ? 503 : 200, 'application/health+json', JSON.stringify(health));
 }
 
 /** Expiry of the probe's entry, in case this thread dies before it has removed it. */

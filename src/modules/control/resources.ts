@@ -19,6 +19,8 @@ export interface ControlConfig {
   readonly consoleApi: boolean;
   /** Name of the dictionary for feature flags. */
   readonly flagsZone: string;
+  /** Names of checks whose failure leaves `ready` at 200; a last `*` stands for any end. */
+  readonly readyOptional?: readonly string[];
   readonly dictionaries?: readonly DictionaryConfig[];
   readonly flags?: readonly FlagVariable[];
   readonly keyvals?: readonly KeyvalVariable[];

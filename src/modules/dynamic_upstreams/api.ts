@@ -128,7 +128,7 @@ function describe(group: UpstreamGroup, source: string): string {
     restore_error_code: set?.restore_error_code ?? 0,
     peers: peers.map(({ member, state, requests, fails }) => ({
       ...(member satisfies Member),
-      state: state === 'unavailable' ? 'failed' : state,
+      state: state === 'unavailable' || state === 'failing' ? 'failed' : state,
       active_requests: requests,
       fails,
     })),

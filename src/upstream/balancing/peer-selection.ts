@@ -92,6 +92,7 @@ export class PeerSelection implements Selection {
     peer.state.leave(this.#startedMs);
     peer.meter.done((this.#isStream ? this.#headMs : ms) / 1000, isFailure);
     if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
+    if (outcome === 'ok' || outcome === 'failed') peer.state.ended(outcome === 'failed');
     if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));
     if (this.#progress.set.isSingle) {
       this.#tries = isTry(outcome) ? 0 : 1;

@@ -11,6 +11,7 @@ import { clearSeat } from '../seat.ts';
  *            6 current weight   7 effective weight   8 fails   9 accessed (s)   10 checked (s)   11 exclusions
  *            12 f64 start of its slow start (ms; 0: none)   14 f64 mean time to the head (ms; 0: unknown)
  *            16 f64 mean time to the last byte   18 picks   19 failures   20 weight
+ *            21 requests in a row that failed
  *            32 a cell for each active check of the peer: see `check-cell.ts`
  *   column   one per thread id, behind all slots: for each slot its uses, its requests and (f64) the sum of the start
  *            times (ms) of these requests, by that thread alone, so that what a dead thread held can be given back
@@ -20,7 +21,7 @@ import { clearSeat } from '../seat.ts';
  */
 
 const PEERS_MAGIC = 0x6777_7031;
-const PEERS_VERSION = 3;
+const PEERS_VERSION = 4;
 export const SLOTS_WORD = 2;
 export const THREADS_WORD = 3;
 export const SEAT_WORD = 20;
@@ -47,6 +48,7 @@ export const LAST_BYTE_MEAN = 16;
 export const PICKS = 18;
 export const FAILURES = 19;
 export const WEIGHT = 20;
+export const STREAK = 21;
 
 /** Per slot and thread: uses, requests, sum of start times. */
 export const CELL_WORDS = 4;

@@ -23,6 +23,7 @@ import {
   SLOT_WORDS,
   slotAt,
   SLOTS_WORD,
+  STREAK,
   SLOW_START_FROM,
   THREADS_WORD,
   USES,
@@ -32,6 +33,9 @@ import {
 /** Bits of `PeerState.exclusions`: the reasons of active checks not to select a peer. */
 export const UNHEALTHY = 1;
 export const CHECKING = 2;
+
+/** Requests in a row that fail before a peer counts as failing. */
+const FAILING_AFTER = 3;
 
 /** The views of a table's memory. */
 interface PeersMemory {
@@ -196,6 +200,18 @@ export class PeerState {
   /** Counts a failed request. */
   countFailure(): void {
     Atomics.add(this.#words, this.#at + FAILURES, 1);
+  }
+
+  /** True if the last requests have all failed, whether or not the peer is left alone for it. */
+  get isFailing(): boolean {
+    return Atomics.load(this.#words, this.#at + STREAK) >= FAILING_AFTER;
+  }
+
+  /** Records how a request to the peer ended. */
+  ended(hasFailed: boolean): void {
+    if (hasFailed) Atomics.add(this.#words, this.#at + STREAK, 1);
+    else if (Atomics.load(this.#words, this.#at + STREAK) !== 0)
+      Atomics.store(this.#words, this.#at + STREAK, 0);
   }
 
   /** Called when this thread's configuration no longer has the peer. */

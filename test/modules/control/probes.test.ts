@@ -65,6 +65,30 @@ test('readiness follows a store that goes away and comes back; liveness does not
   await becomes(gw, 200);
 });
 
+test('a store that is optional leaves the gateway ready, with a warning', async (t) => {
+  const [needed, spare] = await Promise.all([redis('--maxclients', '122'), redis('--maxclients', '123')]);
+  const conf = (optional: string): string =>
+    `server { location = /live { control_api live; } location = /ready { control_api ready; ${optional} }
+       location /kv { kv_pass 127.0.0.1:${needed.port}; kv_key $uri; }
+       location /spare { kv_pass 127.0.0.1:${spare.port}; kv_key $uri; } }`;
+  const name = `kv:127.0.0.1:${spare.port}`;
+  const gw = await startGateway(t, conf(`control_ready_optional ${name};`), { fresh: false });
+  await becomes(gw, 200);
+  await spare.stop();
+  const warned = { status: 'warn', checks: { [name]: [{ status: 'warn', output: 'not connected' }] } };
+  await vi.waitFor(async () => expect((await ready(gw)).health).toMatchObject(warned), { timeout: 10_000 });
+  expect((await ready(gw)).status).toBe(200);
+  await needed.stop();
+  expect(await becomes(gw, 503)).toMatchObject({ ...warned, status: 'fail' });
+  expect(await gw.reload(conf('control_ready_optional kv:*;'))).toBe('done');
+  expect(await becomes(gw, 200)).toMatchObject({ status: 'warn' });
+  expect(await gw.reload(conf(''))).toBe('done');
+  expect(await becomes(gw, 503)).toMatchObject({ checks: { [name]: [{ status: 'fail' }] } });
+  const from = gw.errorLog().length;
+  expect(await gw.reload(conf('control_ready_optional kv:typo;'))).toBe('done');
+  await gw.waitForLog(/"control_ready_optional": there is no check "kv:typo"; the checks are "kv:127/, from);
+});
+
 test('a store that hangs is reported as not ready, in time', async (t) => {
   const store = await redis('--maxclients', '101');
   const gw = await startGateway(

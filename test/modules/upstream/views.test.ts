@@ -34,6 +34,49 @@ test('metrics count requests, failures and times by peer, over all workers, and 
   await eventually(gw, (seen) => expect(seen.get(`gw_upstream_peer_up${of(dead.port)}`)).toBeUndefined());
 });
 
+for (const [it, of] of [
+  ['the only peer of a group', (port: number) => `upstream only { server 127.0.0.1:${port}; }`],
+  [
+    'a peer that failures never rest',
+    (port: number) => `upstream only { server 127.0.0.1:${port} max_fails=0; server 127.0.0.1:1 down; }`,
+  ],
+] as const) {
+  test(`${it} is not up while all its requests fail, and is again after the first that does not`, async (t) => {
+    const peer = await startPeer(t, 'alone');
+    const gw = await startGateway(
+      t,
+      `${of(peer.port)} server { location / { proxy_pass http://only; }
+         location = /metrics { control_api metrics; } location /_gw/ { control_console on; } }`,
+      { workers: 2 },
+    );
+    const up = `gw_upstream_peer_up{upstream="only",peer="127.0.0.1:${peer.port}"}`;
+    const stateOf = async (): Promise<unknown> => {
+      const { body } = await gw.fetch('/_gw/data/overview');
+      return (JSON.parse(body) as Overview).upstreams.find(({ name }) => name === 'only')?.peers[0]?.state;
+    };
+    await gw.expect('GET /', { body: 'alone' });
+    await peer.die();
+    for (let n = 0; n < 3; n++) await gw.expect('GET /', { status: 502 });
+    await eventually(gw, (seen) => expect(seen.get(up)).toBe(0));
+    expect(await stateOf()).toBe('failing');
+    await peer.revive();
+    await gw.expect('GET /', { body: 'alone' });
+    await eventually(gw, (seen) => expect(seen.get(up)).toBe(1));
+    expect(await stateOf()).toBe('up');
+  });
+}
+
+test('a literal host is a peer with metrics of its own', async (t) => {
+  const gw = await startGateway(
+    t,
+    `server { location / { proxy_pass http://127.0.0.1:1; } location = /metrics { control_api metrics; } }`,
+  );
+  const up = 'gw_upstream_peer_up{upstream="127.0.0.1:1",peer="127.0.0.1:1"}';
+  await eventually(gw, (seen) => expect(seen.get(up)).toBe(1));
+  for (let n = 0; n < 3; n++) await gw.expect('GET /', { status: 502 });
+  await eventually(gw, (seen) => expect(seen.get(up)).toBe(0));
+});
+
 test('the console shows the state of each peer of a group', async (t) => {
   const peer = await startPeer(t, 'p');
   const servers = `server 127.0.0.1:${peer.port}; server 127.0.0.1:1 down; server 127.0.0.1:2 backup;`;

@@ -53,8 +53,9 @@ export interface UpstreamLoad {
   readonly name: string;
   readonly peers: readonly {
     readonly address: string;
-    /** `unavailable`: not used for a while after too many failures. */
-    readonly state: 'up' | 'down' | 'unavailable' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
+    /** `unavailable`: not used for a while after too many failures; `failing`: used, but the last requests failed. */
+    readonly state:
+      'up' | 'down' | 'unavailable' | 'failing' | 'unhealthy' | 'checking' | 'draining' | 'slow_start';
     /** Active requests, in all workers. */
     readonly requests: number;
   }[];

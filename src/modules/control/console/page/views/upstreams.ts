@@ -19,6 +19,7 @@ const TONES: Readonly<Record<PeerState['state'], string>> = {
   draining: 'refused',
   checking: 'refused',
   unavailable: 'failed',
+  failing: 'failed',
   unhealthy: 'failed',
   down: '',
 };
