@@ -46,7 +46,7 @@ interface Cell {
 }
 
 /** Returns the printed form of a code point: blanks for a tab, an escape for an unsafe character. */
-function cellOf(character: string, column: number): Cell {
+export function cellOf(character: string, column: number): Cell {
   if (character === '\t') {
     const width = TAB_COLUMNS - (column % TAB_COLUMNS);
     return { shown: ' '.repeat(width), width };

@@ -19,6 +19,7 @@ export {
   type TextEdit,
 } from './diagnostic.ts';
 export {
+  cellOf,
   paintsFor,
   takesColor,
   type Paints,

@@ -12,7 +12,7 @@ import {
   targetAt,
   targetOf,
 } from './control-client.ts';
-import { type MetricSample, readMetrics } from './status.ts';
+import { type MetricSample, readMetrics } from './metrics-text.ts';
 
 /** Options of `gw cache status`. */
 export interface CacheOptions extends ControlOptions {

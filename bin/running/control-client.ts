@@ -4,6 +4,7 @@ import { formatFaults } from '../../grammar/index.ts';
 import { inventoryPath, reachEndpoint } from '../../src/tools/lookups.ts';
 import { type GatewayPlan, load, type LocalAddress } from '../../src/pipeline.ts';
 import { chosenSource, refusalOf } from '../chosen-config.ts';
+import { visible } from '../terminal.ts';
 
 /** Options that locate the running gateway: by its configuration, or by an address. */
 export interface ControlOptions {
@@ -35,6 +36,9 @@ interface ControlCall {
 }
 
 const TIMEOUT_MS = 5_000;
+/** Limits of a whole response: a gateway with 100,000 series has some 50 MB of metrics. */
+const WHOLE_MS = 30_000;
+const MOST_CHARACTERS = 256 * 1024 * 1024;
 
 /** Returns the endpoint of a name, or a message if it is not found. */
 export function findControl(endpoint: string, options: ControlOptions): ControlTarget | string {
@@ -112,10 +116,19 @@ export function callControl(target: ControlTarget, call: ControlCall = {}): Prom
     const sent = openCall(target, { ...call, timeoutMs: TIMEOUT_MS }, (response) => {
       let body = '';
       response.setEncoding('utf8');
-      response.on('data', (text: string) => (body += text));
+      response.on('data', (text: string) => {
+        body += text;
+        if (body.length > MOST_CHARACTERS)
+          response.destroy(new Error(`${target.url} responds without an end`));
+      });
       response.on('end', () => settle({ status: response.statusCode ?? 0, body }));
       response.on('error', reject);
     });
+    const late = setTimeout(
+      () => sent.destroy(new Error(`no whole response within ${WHOLE_MS / 1_000} s`)),
+      WHOLE_MS,
+    );
+    sent.on('close', () => clearTimeout(late));
     sent.on('timeout', () => sent.destroy(new Error(`nothing within ${TIMEOUT_MS / 1_000} s`)));
     sent.on('error', (error: NodeJS.ErrnoException) => reject(noResponse(target, error)));
   });
@@ -179,7 +192,7 @@ export async function probe(
     const { status, body } = await callControl(target);
     if (status !== 200)
       return fail(`gw: not ${endpoint}: ${target.url} responds with ${status}${reasonsIn(body)}`);
-    if (!quiet) process.stdout.write(`OK: ${target.url}\n`);
+    if (!quiet) process.stdout.write(`OK: ${target.url}${reasonsIn(body)}\n`);
     return 0;
   } catch (error) {
     return fail(`gw: not ${endpoint}: ${(error as Error).message}`);
@@ -201,7 +214,7 @@ function reasonsIn(body: string): string {
     return Object.entries(checks)
       .flatMap(([name, results]) => results.map((result) => ({ name, ...result })))
       .filter(({ status }) => status !== 'pass')
-      .map(({ name, output }) => `\n  ${name}: ${output}`)
+      .map(({ name, output }) => `\n  ${visible(name)}: ${visible(output ?? '')}`)
       .join('');
   } catch {
     return '';

@@ -6,6 +6,7 @@ import type { ClusterOptions } from './cluster.ts';
 import type { PublishOptions, TailOptions } from './events.ts';
 import type { FlagOptions, FlagSetOptions } from './flags.ts';
 import type { StatusOptions } from './status.ts';
+import type { TopOptions } from './top/top.ts';
 import type { UpgradeOptions } from './upgrade.ts';
 import type { AddOptions, UpstreamOptions } from './upstreams.ts';
 
@@ -40,13 +41,7 @@ export function addRunning(gw: Command, finish: Finish): void {
         finish(await (await import('./control-client.ts')).probe(endpoint, options));
       });
   }
-  running(gw.command('status'))
-    .description('show what the running gateway does')
-    .option('--json', 'as JSON, for programs')
-    .option('--watch', 'show it again every two seconds')
-    .action(async (options: StatusOptions) => {
-      finish(await (await import('./status.ts')).status(options));
-    });
+  addViews(gw, finish);
   gw.command('upgrade')
     .description('replace the program of the running gateway by the installed one, without losing a request')
     .option('-c, --config <file>', 'configuration of the gateway, which names its pid file')
@@ -65,6 +60,26 @@ export function addRunning(gw: Command, finish: Finish): void {
       finish(await (await import('./cluster.ts')).clusterStatus(options));
     });
   addEvents(gw.command('events').description('events of the running gateway'), finish);
+}
+
+/** Adds the commands that show the gateway as a whole. */
+function addViews(gw: Command, finish: Finish): void {
+  running(gw.command('status'))
+    .description('show what the running gateway does')
+    .option('--json', 'as JSON, for programs')
+    .option('--watch', 'show it again every two seconds')
+    .action(async (options: StatusOptions) => {
+      finish(await (await import('./status.ts')).status(options));
+    });
+  running(gw.command('top'))
+    .description(
+      'watch what the running gateway does: requests, latencies, workers, stores, upstreams, caches',
+    )
+    .option('--once', 'print it once; so it is where the output is not a terminal')
+    .option('--json', 'once, as JSON, for programs')
+    .action(async (options: TopOptions) => {
+      finish(await (await import('./top/top.ts')).top(options));
+    });
 }
 
 function addFlags(flag: Command, finish: Finish): void {

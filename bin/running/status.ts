@@ -1,45 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { callControl, type ControlOptions, type ControlTarget, fail, findControl } from './control-client.ts';
-
-/** One line of a metrics text. */
-export interface MetricSample {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
-const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/y;
-const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
-
-/** Returns the samples of a metrics text. Throws on an invalid line. */
-export function readMetrics(text: string): readonly MetricSample[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => {
-      const [, name, labels = '', value] = LINE.exec(line) ?? [];
-      if (name === undefined || value === undefined) throw new Error(`"${line}" is no metric`);
-      return { name, labels: readLabels(labels), value: readNumber(value) };
-    });
-}
-
-function readLabels(text: string): Readonly<Record<string, string>> {
-  const labels: Record<string, string> = {};
-  LABEL.lastIndex = 0;
-  while (LABEL.lastIndex < text.length) {
-    const at = LABEL.lastIndex;
-    const [, name, value] = LABEL.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new Error(`"${text.slice(at)}" is no label`);
-    labels[name] = value.replace(/\\./g, (escaped) => ESCAPES[escaped] ?? escaped);
-  }
-  return labels;
-}
-
-function readNumber(text: string): number {
-  if (text === '+Inf') return Infinity;
-  return text === '-Inf' ? -Infinity : Number(text);
-}
+import { MetricSamples, readMetrics } from './metrics-text.ts';
 
 /** The status of a running gateway; the fields of `--json`. */
 interface Status {
@@ -54,6 +15,7 @@ interface Status {
   readonly requests: { readonly total: number; readonly perSecond: number };
   readonly locations: readonly LocationStatus[];
   readonly pools: readonly PoolStatus[];
+  readonly upstreams: readonly PeerStatus[];
   readonly quotas: readonly QuotaStatus[];
   readonly issuers: readonly IssuerStatus[];
   readonly flags: Readonly<Record<string, boolean>>;
@@ -81,6 +43,16 @@ interface PoolStatus {
   readonly available: number;
   readonly waiting: number;
   readonly timeouts: number;
+}
+
+/** One peer of an upstream. */
+interface PeerStatus {
+  readonly upstream: string;
+  readonly peer: string;
+  /** False: it is down, left alone after failures, or the last requests all failed. */
+  readonly up: boolean;
+  readonly requests: number;
+  readonly failures: number;
 }
 
 /** Requests of one quota zone, of all keys together. */
@@ -133,6 +105,7 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
     requests: { total, perSecond: spanSeconds > 0 ? (total - (earlier?.requests ?? 0)) / spanSeconds : 0 },
     locations: locationsOf(readings),
     pools: poolsOf(readings),
+    upstreams: peersOf(readings),
     quotas: quotasOf(readings),
     issuers: readings.all('gw_jwks_age_seconds').map(({ labels, value }) => ({
       issuer: labels['issuer'] ?? '',
@@ -142,30 +115,6 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
       readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
     ),
   };
-}
-
-class MetricSamples {
-  readonly #byName = new Map<string, MetricSample[]>();
-
-  constructor(readings: readonly MetricSample[]) {
-    for (const reading of readings) {
-      const others = this.#byName.get(reading.name) ?? [];
-      this.#byName.set(reading.name, [...others, reading]);
-    }
-  }
-
-  all(name: string): readonly MetricSample[] {
-    return this.#byName.get(name) ?? [];
-  }
-
-  /** Returns the sum of the series with these labels; 0 without any. */
-  value(name: string, labels: MetricSample['labels'] = {}): number {
-    const wanted = Object.entries(labels);
-    return (
-      this.all(name).find((reading) => wanted.every(([key, text]) => reading.labels[key] === text))?.value ??
-      0
-    );
-  }
 }
 
 function workersOf(readings: MetricSamples): readonly WorkerStatus[] {
@@ -204,6 +153,16 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
     available: readings.value('gw_dbrest_pool_available', labels),
     waiting: readings.value('gw_dbrest_pool_waiting', labels),
     timeouts: readings.value('gw_dbrest_pool_timeouts_total', labels),
+  }));
+}
+
+function peersOf(readings: MetricSamples): readonly PeerStatus[] {
+  return readings.all('gw_upstream_peer_up').map(({ labels, value }) => ({
+    upstream: labels['upstream'] ?? '',
+    peer: labels['peer'] ?? '',
+    up: value === 1,
+    requests: readings.value('gw_upstream_requests_total', labels),
+    failures: readings.value('gw_upstream_failures_total', labels),
   }));
 }
 
@@ -247,13 +206,23 @@ function statusText(status: Status): string {
 }
 
 /** What the gateway depends on and what it limits. */
-function partTables({ pools, quotas, issuers, flags }: Status): readonly string[] {
+function partTables({ pools, upstreams, quotas, issuers, flags }: Status): readonly string[] {
   return [
     ...table('pools', [
       ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
       ...pools.map(({ database, max, available, waiting, timeouts }) =>
         [database, max, available, waiting, timeouts].map(String),
       ),
+    ]),
+    ...table('upstreams', [
+      ['UPSTREAM', 'PEER', 'UP', 'REQUESTS', 'FAILURES'],
+      ...upstreams.map(({ upstream, peer, up, requests, failures }) => [
+        upstream,
+        peer,
+        up ? 'yes' : 'no',
+        String(requests),
+        String(failures),
+      ]),
     ]),
     ...table('quotas', [
       ['QUOTA', 'PASSED', 'REFUSED', 'FAILED'],
@@ -292,7 +261,8 @@ function milliseconds(seconds: number): string {
   return `${(seconds * 1000).toFixed(1)} ms`;
 }
 
-function duration(seconds: number): string {
+/** Returns a time in its two largest units: `3h 12m`. */
+export function duration(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],
     [Math.floor(seconds / 3_600) % 24, 'h'],

@@ -88,6 +88,8 @@ async function writeTexts(release, root, nodeLicense) {
   for (const name of ['changelog', 'changelog.Debian', 'licenses'])
     await run('gzip', ['-9n', join(root, DOC, name)]);
   for (const name of ['examples', 'guide']) link(root, `${DOC}/${name}`, `../../../lib/gw/conf/${name}`);
+  for (const name of ['grafana', 'prometheus'])
+    link(root, `${DOC}/${name}`, `../../../lib/gw/conf/deploy/${name}`);
   copy(join(release.source, 'conf/deploy/debian/lintian-overrides'), root, 'usr/share/lintian/overrides/gw');
 }
 
