@@ -30,7 +30,7 @@ import {
   redirectRules,
   serverTokens,
 } from './location-rules.ts';
-import { compileRequestCounter, isCounted } from './logs.ts';
+import { compileLogTags, compileRequestCounter, isCounted } from './logs.ts';
 import { AFTER_REWRITE, type AfterRewrite, enter, rewriteSequence, sequence } from './phases.ts';
 
 /** The longest time for which a compile blocks the thread. During a reload, requests are served in between. */
@@ -371,8 +371,9 @@ function rulesOf(
   compiled: readonly CompiledPart[],
   { context, newBuild, defining }: PartsContext,
 ): CompiledRules {
-  const used = compiled.filter(({ parts: { filter, bodyFilter, log, tooLarge, ownErrors, quiet } }) =>
-    Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? ownErrors ?? quiet),
+  const used = compiled.filter(
+    ({ parts: { filter, bodyFilter, log, tooLarge, ownErrors, quiet, requestId } }) =>
+      Boolean(filter ?? bodyFilter ?? log ?? tooLarge ?? ownErrors ?? quiet ?? requestId),
   );
   const make = (): CompiledRules => {
     const build = newBuild();
@@ -388,6 +389,32 @@ function rulesOf(
   return sharedBy(context.shared.rules, [plan.core, ...defining], { used, make });
 }
 
+interface CountedParts {
+  readonly core: CoreConfig;
+  readonly match: LocationMatch | undefined;
+}
+
+function compileCounting(
+  { core: { metricsLocation }, match }: CountedParts,
+  { server, countsRequests }: LocationContext,
+  { metrics }: LocationBuild,
+): readonly LogStep[] {
+  const own = match ? locationText(match) : '';
+  const counted = { server, location: metricsLocation === true ? own : metricsLocation };
+  return countsRequests && isCounted(counted) ? [compileRequestCounter(metrics, counted)] : [];
+}
+
+function shownBy(
+  parts: readonly LocationParts[],
+  { errorLogTags }: CoreConfig,
+  build: LocationBuild,
+): ResponseRules['shown'] {
+  return {
+    requestId: parts.find((part) => part.requestId)?.requestId,
+    logTags: compileLogTags(errorLogTags, build),
+  };
+}
+
 function compileRules(
   { core, match }: LocationPlan,
   parts: readonly LocationParts[],
@@ -397,11 +424,7 @@ function compileRules(
   const { watch } = context;
   if (core.msiePadding || core.msieRefresh) build.needHeader('user-agent');
   const logs = parts.flatMap((part) => part.log ?? []);
-  const { metricsLocation } = core;
-  const own = match ? locationText(match) : '';
-  const counted = { server: context.server, location: metricsLocation === true ? own : metricsLocation };
-  const counting =
-    context.countsRequests && isCounted(counted) ? [compileRequestCounter(build.metrics, counted)] : [];
+  const counting = compileCounting({ core, match }, context, build);
   const watching = parts.some(({ quiet }) => quiet) ? [] : [...counting, context.requestTail ?? []].flat();
   return {
     defaultType: core.defaultType,
@@ -424,6 +447,7 @@ function compileRules(
     errorPages: compileErrorPages(core.errorPages, parts.find((part) => part.ownErrors)?.ownErrors, build),
     router: context.router,
     writeLog: (message, x, level = 'error') => log.write(level, message, logContext(x)),
+    shown: shownBy(parts, core, build),
     subrequestLogs: core.logSubrequest && !watch ? logs : [],
     watch,
   };

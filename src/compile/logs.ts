@@ -1,6 +1,6 @@
-import type { WorkerScope } from '../contract/index.ts';
+import { type Build, type ErrorLogTag, loggedValue, type WorkerScope } from '../contract/index.ts';
 import { elapsedMs, type Exchange, latencyMs, type LogStep, statusLine } from '../http/index.ts';
-import { type ErrorLog, type ErrorLogTarget, openErrorLogs, redactQuery } from '../log/index.ts';
+import { type ErrorLog, type ErrorLogTarget, type LogTag, openErrorLogs, redactQuery } from '../log/index.ts';
 import {
   type Counter,
   type Counters,
@@ -43,6 +43,36 @@ export class ErrorLogs {
     this.#worker.onReopen(() => log.reopen());
     return log;
   }
+}
+
+/** No line of the error log is longer. */
+const MAX_TAG_LENGTH = 4096;
+
+/**
+ * Compiles `error_log_tag`. A tag whose value is empty, or cannot be evaluated, is left out; so are all tags of a line
+ * that is written because of such a value.
+ */
+export function compileLogTags(
+  tags: readonly ErrorLogTag[] | undefined,
+  build: Build,
+): ((x: Exchange) => readonly LogTag[]) | undefined {
+  if (!tags) return undefined;
+  const compiled = tags.map(({ name, value }) => ({ name, render: loggedValue(value, build) }));
+  let isEvaluating = false;
+  const evaluate = (render: (x: Exchange) => string, x: Exchange): string => {
+    try {
+      return render(x).slice(0, MAX_TAG_LENGTH);
+    } catch {
+      return '';
+    }
+  };
+  return (x) => {
+    if (isEvaluating) return [];
+    isEvaluating = true;
+    const all = compiled.map(({ name, render }): LogTag => [name, evaluate(render, x)]);
+    isEvaluating = false;
+    return all.filter(([, value]) => value !== '');
+  };
 }
 
 const REQUESTS: Metric = {

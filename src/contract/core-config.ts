@@ -130,6 +130,12 @@ export interface HttpEngine {
   readonly tls: boolean;
 }
 
+/** `error_log_tag name value`. */
+export interface ErrorLogTag {
+  readonly name: string;
+  readonly value: ComplexValue;
+}
+
 /** The configuration of the core. Each level has the fields that are legal there. */
 export interface CoreConfig {
   /** `ssl_object_cache_inheritable`. */
@@ -157,6 +163,7 @@ export interface CoreConfig {
   /** False: the requests of a location are not counted by location; a text: the name of the location in metrics. */
   readonly metricsLocation: boolean | string;
   readonly errorLogs?: readonly ErrorLogTarget[];
+  readonly errorLogTags?: readonly ErrorLogTag[];
   readonly logSubrequest: boolean;
   /** Set in the `check` block only: rules, followed by the reason. */
   readonly checkIgnore?: readonly (readonly string[])[];

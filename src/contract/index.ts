@@ -41,11 +41,13 @@ export type {
 export { openIssuerDocuments } from './issuer-documents.ts';
 export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
+export { loggedValue, loggedVariable } from './logged-value.ts';
 export { countedAs, type CountedLocation, countedLocation } from './counted-location.ts';
 export type {
   CoreConfig,
   DocumentRootConfig,
   EnvironmentVariable,
+  ErrorLogTag,
   ErrorPageConfig,
   GzipProxied,
   HttpEngine,

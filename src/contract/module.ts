@@ -183,6 +183,8 @@ export interface LocationParts {
    */
   readonly quiet?: true;
   readonly log?: LogStep;
+  /** Returns the id of a request that counts in logs and traces; called once for a request, if at all. */
+  readonly requestId?: (x: Exchange) => string;
 }
 
 /** Where a value is known in a running gateway only. */

@@ -1,5 +1,6 @@
 import type { LogContext } from '../log/index.ts';
 import type { Exchange } from './exchange.ts';
+import { LoggedExchange } from './logged-request.ts';
 import { requestLineOf } from './request.ts';
 import { describeFailure, HttpFault } from './status.ts';
 
@@ -32,5 +33,6 @@ export function logContext(x: Exchange): LogContext {
     ...(main !== x && { subrequest: x.uri }),
     ...(request.hostHeader !== undefined && { host: request.hostHeader }),
     ...(request.referrer !== undefined && { referrer: request.referrer }),
+    about: new LoggedExchange(x),
   };
 }

@@ -26,6 +26,8 @@ export {
   RANGED,
 } from './response-type.ts';
 export { failRequest, logContext } from './fail-request.ts';
+export { TRACE_IDS, traceIds } from './logged-request.ts';
+export { randomId, requestId } from './request-id.ts';
 export { type BodyTransform, EngineTransform, Handover } from './body-transform.ts';
 export { cookieTime, DATE_FORMAT, FAR_COOKIE_TIME, parseHttpDate } from './dates.ts';
 export {

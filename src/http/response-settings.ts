@@ -1,3 +1,4 @@
+import type { ShownRequest } from './logged-request.ts';
 import type { RedirectRules } from './uri.ts';
 
 /** Lingering close: how to close a connection whose client may still be sending. */
@@ -34,6 +35,7 @@ export interface ConnectionRules {
 
 /** The settings of a response that are plain configuration values. */
 export interface ResponseSettings {
+  readonly shown: ShownRequest;
   /** Type of bodies without one of their own, for example the text of `return`. */
   readonly defaultType: string;
   /** 0: no limit. */

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { SonicBoom } from 'sonic-boom';
-import type { ErrorLog, Level } from './error-log.ts';
+import type { Level } from './error-line.ts';
+import type { ErrorLog } from './error-log.ts';
 import { systemFailure } from '../system/index.ts';
 import { identityOf, openFailure, LogOpener, standardStream } from './log-file.ts';
 

@@ -1,41 +1,31 @@
 import { closeSync, existsSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { identityOf, LogOpener, openFailure, standardStream } from './log-file.ts';
-import { redactQuery } from './log-text.ts';
+import {
+  type ErrorLine,
+  errorText,
+  jsonLine,
+  type Level,
+  LEVELS,
+  type LogContext,
+  MAX_LINE_BYTES,
+  textLine,
+} from './error-line.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 import { openSyslog, type SyslogTarget } from './syslog/index.ts';
-import { errorLogTime } from './time.ts';
-
-/** nginx's levels, least severe first. */
-export const LEVELS = ['debug', 'info', 'notice', 'warn', 'error', 'crit', 'alert', 'emerg'] as const;
-export type Level = (typeof LEVELS)[number];
-
-/** The fields of a log line besides its message, printed as in nginx: `, client: …, server: …, request: "…"`. */
-export interface LogContext {
-  /** Serial number of the connection: printed as `*7 ` before the message. */
-  readonly connection?: number;
-  readonly client?: string;
-  readonly server?: string;
-  readonly request?: string;
-  /** URI of the subrequest that logs. */
-  readonly subrequest?: string;
-  readonly upstream?: string;
-  /** As the client sent it. */
-  readonly host?: string;
-  readonly referrer?: string;
-}
 
 /** The error log as modules see it. Messages are one line in lower case, and never contain secrets. */
 export interface ErrorLog {
   write(level: Level, message: string, context?: LogContext): void;
 }
 
-/** An `error_log` directive: a file or a syslog server, and the least severe level that is written. */
-export type ErrorLogTarget = { readonly level: Level } & (
+/** An `error_log` directive: a file or a syslog server, the least severe level that is written, and the format. */
+export type ErrorLogTarget = { readonly level: Level; readonly format?: 'json' } & (
   { readonly path: string } | { readonly syslog: SyslogTarget }
 );
 
-/** Receives a line that an error log writes: its message with its fields, without time and level. */
-type LogListener = (level: Level, text: string) => void;
+/** Receives a line that an error log writes, and its text: author, message and fields, without time and level. */
+type LogListener = (level: Level, text: string, line: ErrorLine) => void;
 
 /** The listeners of a thread's error logs. */
 export class LogListeners {
@@ -47,44 +37,9 @@ export class LogListeners {
     return () => void this.#listeners.delete(listener);
   }
 
-  tell(level: Level, text: string): void {
-    for (const listener of this.#listeners) listener(level, text);
+  tell(text: string, line: ErrorLine): void {
+    for (const listener of this.#listeners) listener(line.level, text, line);
   }
-}
-
-/**
- * Returns a message with its fields, as in nginx: one line, without control characters that a terminal would interpret.
- */
-function errorText(message: string, context: LogContext | undefined): string {
-  const connection = context?.connection === undefined ? '' : `*${context.connection} `;
-  return printable(connection + message + describe(context));
-}
-
-/** Returns the fields in nginx's order: `, client: …, server: …, request: "…"`. Secrets in the query are masked. */
-function describe(context: LogContext | undefined): string {
-  if (!context) return '';
-  const { client, server, request, subrequest, upstream, host, referrer } = context;
-  return [
-    client && `, client: ${client}`,
-    server !== undefined && `, server: ${server}`,
-    request && `, request: "${redactQuery(request)}"`,
-    subrequest && `, subrequest: "${subrequest}"`,
-    upstream && `, upstream: "${redactQuery(upstream)}"`,
-    host && `, host: "${host}"`,
-    referrer && `, referrer: "${redactQuery(referrer)}"`,
-  ]
-    .filter(Boolean)
-    .join('');
-}
-
-// eslint-disable-next-line no-control-regex -- it looks for control bytes
-const CONTROL = /[\0-\x1f\x7f-\x9f]/g;
-
-function printable(text: string): string {
-  return text.replace(
-    CONTROL,
-    (character) => `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
-  );
 }
 
 /** A destination of error log lines. Its methods never throw. */
@@ -99,8 +54,6 @@ interface ErrorSink {
 }
 
 const STDERR = 2;
-/** Largest atomic write to a pipe (PIPE_BUF). Longer lines are cut, as in nginx. */
-const MAX_LINE_BYTES = 4096;
 const LINE_END = Buffer.from('\n');
 const MOST_SEVERE = LEVELS.length - 1;
 
@@ -221,6 +174,7 @@ export interface LogWriter {
 
 interface OpenTarget {
   readonly threshold: number;
+  readonly isJson: boolean;
   readonly sink: ErrorSink;
 }
 
@@ -229,32 +183,58 @@ interface OpenTarget {
  * cannot be opened, that is reported on stderr, and its lines are written there.
  */
 export function openErrorLogs(targets: readonly ErrorLogTarget[] | undefined, writer: LogWriter): LogFiles {
-  const logs: readonly OpenTarget[] = (targets ?? [defaultTarget(writer)]).map((target) => ({
-    threshold: LEVELS.indexOf(target.level),
-    sink: openSink(target, writer),
-  }));
-  const author = `${process.pid}#${writer.tid}`;
-  const write: ErrorLog['write'] = (level, message, context) => {
+  return new OpenErrorLogs(targets ?? [defaultTarget(writer)], writer);
+}
+
+class OpenErrorLogs implements LogFiles {
+  readonly #logs: readonly OpenTarget[];
+  readonly #writer: LogWriter;
+  readonly #repeated = new RepeatedLines((level, message) => this.#write(level, message, undefined));
+
+  constructor(targets: readonly ErrorLogTarget[], writer: LogWriter) {
+    this.#writer = writer;
+    this.#logs = targets.map((target) => ({
+      threshold: LEVELS.indexOf(target.level),
+      isJson: target.format === 'json',
+      sink: openSink(target, writer),
+    }));
+  }
+
+  write(level: Level, message: string, context?: LogContext): void {
+    if (this.takes(level) && !this.#repeated.holds(level, message)) this.#write(level, message, context);
+  }
+
+  #write(level: Level, message: string, context: LogContext | undefined): void {
     const severity = LEVELS.indexOf(level);
-    const takers = logs.filter(({ threshold }) => severity >= threshold);
-    if (takers.length === 0) return;
-    const text = `${author}: ${errorText(message, context)}`;
-    const line = `${errorLogTime(Date.now())} [${level}] ${text}`;
-    for (const { sink } of takers) sink.write(line, severity);
-    writer.listeners?.tell(level, text);
-  };
-  const { tell = (trouble: string) => write('emerg', trouble) } = writer;
-  return {
-    write,
-    reopen: () => {
-      for (const trouble of logs.flatMap(({ sink }) => sink.reopen() ?? [])) tell(trouble);
-    },
-    close: () => {
-      for (const { sink } of logs) sink.close();
-    },
-    writesTo: (path) => logs.some(({ sink }) => sink.path === path),
-    takes: (level) => logs.some(({ threshold }) => LEVELS.indexOf(level) >= threshold),
-  };
+    const line: ErrorLine = { level, message, context, timeMs: Date.now(), tid: this.#writer.tid };
+    const text = errorText(line);
+    let asText: string | undefined;
+    let asJson: string | undefined;
+    for (const { threshold, isJson, sink } of this.#logs) {
+      if (severity < threshold) continue;
+      sink.write(isJson ? (asJson ??= jsonLine(line)) : (asText ??= textLine(line, text)), severity);
+    }
+    this.#writer.listeners?.tell(text, line);
+  }
+
+  reopen(): void {
+    const { tell = (trouble: string) => this.write('emerg', trouble) } = this.#writer;
+    for (const trouble of this.#logs.flatMap(({ sink }) => sink.reopen() ?? [])) tell(trouble);
+  }
+
+  close(): void {
+    this.#repeated.close();
+    for (const { sink } of this.#logs) sink.close();
+  }
+
+  writesTo(path: string): boolean {
+    return this.#logs.some(({ sink }) => sink.path === path);
+  }
+
+  takes(level: Level): boolean {
+    const severity = LEVELS.indexOf(level);
+    return this.#logs.some(({ threshold }) => severity >= threshold);
+  }
 }
 
 function defaultTarget({ prefix }: LogWriter): ErrorLogTarget {

@@ -1,18 +1,23 @@
 export { openAccessLog } from './access-log.ts';
 export { openNamedLogs, type NamedLogRules, type NamedLogs } from './named-logs.ts';
+export { type Level, LEVELS, type LogContext, type LoggedRequest, type LogTag } from './error-line.ts';
 export {
   LogListeners,
-  LEVELS,
   type ErrorLog,
   type ErrorLogTarget,
-  type Level,
-  type LogContext,
   openErrorLogs,
   type LogFiles,
   type LogWriter,
   tellOperator,
 } from './error-log.ts';
-export { escapeDefault, escapeJson, isCredential, isSecretParameter, redactQuery } from './log-text.ts';
+export {
+  escapeDefault,
+  escapeJson,
+  isAuthorizationResponse,
+  isCredential,
+  isSecretParameter,
+  redactQuery,
+} from './log-text.ts';
 export { missingHost, openSyslog, parseSyslog, type SyslogTarget } from './syslog/index.ts';
 export {
   type HeldLog,
@@ -22,4 +27,5 @@ export {
   openFailure,
   standardStream,
 } from './log-file.ts';
-export { dateGmt, dateLocal, timeIso8601, timeLocal } from './time.ts';
+export { cutText, jsonString } from './json-text.ts';
+export { dateGmt, dateLocal, timeIso8601, timeLocal, timeUtc } from './time.ts';

@@ -55,6 +55,8 @@ const SECRET_NAMES = [
   'password',
   'secret',
   'client[-_]secret',
+  '(?:client[-_])?assertion',
+  'code[-_]verifier',
 ].join('|');
 
 const SECRET_NAME = new RegExp(`^(?:${SECRET_NAMES})$`, 'i');
@@ -80,8 +82,29 @@ export function isCredential(name: string): boolean {
 /** Masks the values of secret parameters in a query, a URL or a request line: `?key=abc&n=1` becomes `?key=***&n=1`. */
 export function redactQuery(text: string): string {
   if (!text.includes('=')) return text;
-  const masked = text.replace(SECRET_PARAMETER, '$1$2=***');
-  return masked.includes('%') ? masked.replace(PARAMETER, maskDecoded) : masked;
+  let masked = text.replace(SECRET_PARAMETER, '$1$2=***');
+  if (isAuthorizationResponse(masked)) masked = masked.replace(LOGIN_PARAMETER, '$1$2=***');
+  if (masked.includes('%')) masked = masked.replace(PARAMETER, maskDecoded);
+  return redactLogins(masked);
+}
+
+/** What a provider sends a client back with: the two parameters beside each other (RFC 6749, 4.1.2). */
+const LOGIN_PARAMETER = new RegExp(`(^|[?&;\\s])(code|state)=${VALUE}`, 'g');
+
+/**
+ * Tells whether a query takes a login back from a provider. Its `code` and `state` are secrets then; alone, they are
+ * words that queries have for other things.
+ */
+export function isAuthorizationResponse(query: string): boolean {
+  return /(?:^|[?&;\s])code=/.test(query) && /(?:^|[?&;\s])state=/.test(query);
+}
+
+/** A password in a URL: `postgres://ann:secret@db/app`. */
+const LOGIN = /(\b[a-z][a-z0-9+.-]{0,31}:\/\/[^\s/:@"?#]{0,256}):[^\s/@"]{1,1024}@/gi;
+
+/** Masks the passwords in URLs and connection strings. */
+export function redactLogins(text: string): string {
+  return text.includes('://') && text.includes('@') ? text.replace(LOGIN, '$1:***@') : text;
 }
 
 /**

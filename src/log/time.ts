@@ -25,6 +25,13 @@ export const timeIso8601 = perSecond(
     `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${clock(date)}${zone(date, ':')}`,
 );
 
+const utcSecond = perSecond((date) => date.toISOString().slice(0, -4));
+
+/** `2026-11-20T16:34:49.123Z`: the time in lines of JSON. */
+export function timeUtc(ms: number): string {
+  return `${utcSecond(ms)}${String(ms % 1000).padStart(3, '0')}Z`;
+}
+
 /** `2026/11/20 16:34:49`: the start of an error log line. */
 export const errorLogTime = perSecond(
   (date) => `${date.getFullYear()}/${two(date.getMonth() + 1)}/${two(date.getDate())} ${clock(date)}`,

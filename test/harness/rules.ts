@@ -45,5 +45,6 @@ export const RULES: Omit<ResponseRules, 'writeLog'> = {
   ranges: {},
   logs: [],
   subrequestLogs: [],
+  shown: {},
   router: NOWHERE,
 };

@@ -60,3 +60,19 @@ test.each([
 ])('%j is the name of a credential: %j', (name, secret) => {
   expect(isCredential(name)).toBe(secret);
 });
+
+test.each([
+  ['/back?code=abc&state=xyz&n=1', '/back?code=***&state=***&n=1'],
+  ['state=xyz&iss=i&code=abc', 'state=***&iss=i&code=***'],
+  ['/items?state=open', '/items?state=open'],
+  ['/items?code=eq.7', '/items?code=eq.7'],
+  ['/x?to=postgres://ann:s3cret@db/app', '/x?to=postgres://ann:***@db/app'],
+  ['/x?code_verifier=v&client_assertion=a.b.c', '/x?code_verifier=***&client_assertion=***'],
+])('%j is logged as %j, where words are secrets beside others', (text, masked) => {
+  expect(redactQuery(text)).toBe(masked);
+});
+
+test('logins in URLs are looked for in one pass over the text', () => {
+  const line = `/?a=${'x://y:'.repeat(50_000)}@`;
+  expect(redactQuery(line)).toContain('x://y:');
+});

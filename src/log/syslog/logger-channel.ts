@@ -8,7 +8,8 @@ import type { SyslogTarget } from './target.ts';
 const MAX_WAITING_BYTES = 1_048_576;
 /** A program that has ended is restarted with the next line, at the earliest after this time. */
 const PAUSE_MS = 5_000;
-const MAX_MESSAGE_BYTES = 2048;
+/** A line of the error log. */
+const MAX_MESSAGE_BYTES = 4096;
 const LINE_ENDS = /[\r\n]+/g;
 
 type Logger = ChildProcessByStdio<Writable, null, Readable>;

@@ -8,8 +8,8 @@ import { hostNotFound, type SyslogTarget } from './target.ts';
 /** Number of packets that are queued until the server's name is resolved. */
 const MAX_WAITING = 1000;
 const RETRY_MS = 5_000;
-/** Longer packets are cut, as in nginx. */
-const MAX_PACKET_BYTES = 2048 + 256;
+/** Longer packets are cut: a line of the error log, and what stands before it. */
+const MAX_PACKET_BYTES = 4096 + 256;
 const HOSTNAME = hostname().toLowerCase();
 
 interface UdpServer {

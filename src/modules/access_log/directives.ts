@@ -11,6 +11,7 @@ import {
   uses,
 } from '../../config/index.ts';
 import { type NamedLogRules, parseSyslog, type SyslogTarget } from '../../log/index.ts';
+import { isJsonFormat, KEPT_VARIABLES } from './json-format.ts';
 
 /** The escaping of variables in a format. */
 export type Escape = 'default' | 'json' | 'none';
@@ -83,6 +84,9 @@ const accessLog: ArgReader<LogTarget> = readers.words(
     }
     const hasFormat = first !== undefined && !/^(gzip$|\w+=)/.test(first.value);
     const format = hasFormat ? first.value : 'combined';
+    if (first && isJsonFormat(format))
+      for (const name of KEPT_VARIABLES[format])
+        scope.complexValue({ ...first, value: `$${name}`, literals: [] });
     const parameters = readParameters(hasFormat ? rest.slice(1) : rest, scope);
     if (!parameters) return undefined;
     const { condition } = parameters;
@@ -257,7 +261,7 @@ export const directives = directivesFor<AccessLogConfig>()({
     repeat: 'append',
     defaultText: 'logs/access.log combined where that directory exists, else off',
     summary:
-      'Where requests are logged, in which format, and under which condition. Variables in a path cannot lead out of the directory that precedes them.',
+      'Where requests are logged, in which format, and under which condition. `json` and `json_full` are predefined formats, whose lines are objects of JSON. Variables in a path cannot lead out of the directory that precedes them.',
     roles: [...pathFrom('prefix'), ...uses('log format', { word: 1 })],
     tells: true,
     source: 'nginx ngx_http_log_module#access_log',

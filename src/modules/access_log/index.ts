@@ -14,6 +14,7 @@ import {
   type ServerTarget,
 } from './directives.ts';
 import { COMBINED, compileFormat } from './format.ts';
+import { compileJsonFormat, isJsonFormat, JSON_FORMATS } from './json-format.ts';
 
 type WrittenTarget = FileTarget | NamedTarget | ServerTarget;
 
@@ -99,8 +100,8 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
       names.add(name);
     }
     for (const [index, log] of logs.entries()) {
-      if ('format' in log && !names.has(log.format)) {
-        const near = nearest(log.format, names);
+      if ('format' in log && !names.has(log.format) && !isJsonFormat(log.format)) {
+        const near = nearest(log.format, [...names, ...JSON_FORMATS]);
         report.phrase('logs', `unknown log format "${log.format}"`, {
           index,
           rule: 'bad-reference',
@@ -125,7 +126,7 @@ export const accessLog = moduleFor<AccessLogConfig>()<readonly OpenTarget[]>({
     targetsOf(logs, worker.prefix).map((target) => openTarget(target, fileCache, worker)),
 
   compile({ formats = [] }, targets, build) {
-    const steps = targets.map((target) => compileTarget(target, [COMBINED, ...formats], build));
+    const steps = targets.map((target) => compileTarget(target, formats, build));
     if (steps.length === 0) return {};
     return {
       log: (x) => {
@@ -144,12 +145,27 @@ function targetsOf(logs: readonly LogTarget[] | undefined, prefix: string): read
   return existsSync(resolve(prefix, 'logs')) ? [{ path, format: 'combined', bufferBytes: 0 }] : [];
 }
 
+/** Longer messages are cut on their way to a syslog server. */
+const MAX_SYSLOG_BYTES = 4096;
+
+/** Compiles the lines of a log. A format of the configuration comes before a predefined one of its name. */
+function compileLine(
+  target: WrittenTarget,
+  formats: readonly LogFormat[],
+  build: Build,
+): (x: Exchange) => string {
+  const own = formats.find(({ name }) => name === target.format);
+  if (own || !isJsonFormat(target.format)) return compileFormat(own ?? COMBINED, build);
+  return compileJsonFormat(target.format, build, 'syslog' in target ? MAX_SYSLOG_BYTES : undefined);
+}
+
 function compileTarget(
-  { target: { format, condition }, compile }: OpenTarget,
+  { target, compile }: OpenTarget,
   formats: readonly LogFormat[],
   build: Build,
 ): LogStep {
-  const render = compileFormat(formats.find(({ name }) => name === format) ?? COMBINED, build);
+  const { condition } = target;
+  const render = compileLine(target, formats, build);
   const write = compile(build);
   if (!condition) return (x) => write(x, render(x));
   const wanted = build.value(condition);

@@ -47,6 +47,9 @@ export const variables: Variables = {
 /** Variables whose names have a variable part: `$arg_page`, `$http_user_agent`. */
 export const families: Families = { ...requestFamilies, ...responseFamilies, ...proxyProtocolFamilies };
 
+/** Tags of one line of the error log. */
+const MAX_LOG_TAGS = 16;
+
 /** nginx's core: structure, sockets, limits, error pages. The plan and compile stages evaluate its config themselves. */
 export const core = moduleFor<CoreConfig>()({
   name: 'core',
@@ -55,6 +58,16 @@ export const core = moduleFor<CoreConfig>()({
   directives,
   variables,
   families,
+  validate({ errorLogTags = [] }, report) {
+    const names = new Set<string>();
+    for (const [index, { name }] of errorLogTags.entries()) {
+      const message = `duplicate "error_log_tag" name "${name}"`;
+      if (names.has(name)) report.phrase('errorLogTags', message, { index, rule: 'duplicate-directive' });
+      names.add(name);
+    }
+    if (names.size > MAX_LOG_TAGS)
+      report.on('errorLogTags', `has more than ${MAX_LOG_TAGS} tags on one level`);
+  },
   writes: ({ errorLogs = [], bodyTempPath }) => ({
     files: errorLogs.flatMap((log) => ('path' in log && log.path !== 'stderr' ? log.path : [])),
     directories: bodyTempPath ? [bodyTempPath.path] : [],

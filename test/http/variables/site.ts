@@ -45,6 +45,7 @@ const COMPANIONS: Readonly<Record<string, string>> = {
   auth_jwt_require: 'auth_jwt x;',
   auth_request_set: 'auth_request /ok; add_header y $own;',
   charset: 'source_charset koi8-r;',
+  error_log_tag: 'deny all;',
   feature_flag: 'add_header y $own;',
   geo: 'add_header y $own;',
   hash: 'proxy_pass http://own/ok;',

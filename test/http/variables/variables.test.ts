@@ -13,7 +13,7 @@ const FORMS = findForms();
 
 /** The search finds more; these show that it still works. */
 const KNOWN = `access_log add_header add_trailer alias auth_basic auth_basic_user_file auth_request_set charset disable_symlinks
-  error_page expires feature_flag geo hash if index kv_key kv_pass limit_conn_zone limit_rate limit_rate_after limit_req_zone log_format
+  error_log_tag error_page expires feature_flag geo hash if index kv_key kv_pass limit_conn_zone limit_rate limit_rate_after limit_req_zone log_format
   map more_set_headers echo proxy_bind proxy_cookie_domain proxy_cookie_flags proxy_cookie_path proxy_limit_rate proxy_method proxy_pass proxy_redirect
   proxy_set_body proxy_set_header proxy_ssl_name return rewrite root secure_link secure_link_md5 server_tokens set source_charset
   split_clients sub_filter try_files worker_events_publish_key`;

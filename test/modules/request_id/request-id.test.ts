@@ -59,6 +59,26 @@ const cases: readonly Case[] = [
     sent: { 'X-Request-ID': ['a', 'b'] },
     header: ['X-Request-ID', UUID],
   },
+  {
+    it: 'keeps ids from a trusted network',
+    conf: 'request_id_header X-Request-ID trust=10.0.0.0/8 trust=127.0.0.0/8;',
+    sent: { 'X-Request-ID': 'abc-4' },
+    header: ['X-Request-ID', 'abc-4'],
+    body: 'abc-4',
+  },
+  {
+    it: 'keeps no ids from elsewhere',
+    conf: 'request_id_header X-Request-ID trust=10.0.0.0/8 trust=2001:db8::/32 trust=unix:;',
+    sent: { 'X-Request-ID': 'abc-5' },
+    header: ['X-Request-ID', UUID],
+    body: UUID,
+  },
+  {
+    it: 'trusts the connection, and not the address that a header claims',
+    conf: 'set_real_ip_from 127.0.0.1; request_id_header X-Request-ID trust=10.1.2.3;',
+    sent: { 'X-Request-ID': 'abc-6', 'X-Real-IP': '10.1.2.3' },
+    header: ['X-Request-ID', UUID],
+  },
   { it: 'has no id without its directives', conf: '', header: ['X-Request-ID', null], body: '' },
 ];
 for (const { it, conf, sent = {}, header, body } of cases) {

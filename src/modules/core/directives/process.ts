@@ -1,6 +1,12 @@
 import { placeOf, type Word } from '../../../../grammar/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../../config/index.ts';
-import type { CoreConfig, EnvironmentVariable, HttpEngine, UserConfig } from '../../../contract/index.ts';
+import type {
+  CoreConfig,
+  EnvironmentVariable,
+  ErrorLogTag,
+  HttpEngine,
+  UserConfig,
+} from '../../../contract/index.ts';
 import { type ErrorLogTarget, type Level, LEVELS, parseSyslog } from '../../../log/index.ts';
 import { workerCount } from './readers.ts';
 
@@ -49,17 +55,35 @@ const httpEngine: ArgReader<HttpEngine> = readers.words(
   },
 );
 const SYNTAX =
-  'file | stderr | syslog:server=address[,parameter=value] [debug | info | notice | warn | error | crit | alert | emerg]';
+  'file | stderr | syslog:server=address[,parameter=value] [debug | info | notice | warn | error | crit | alert | emerg] [json | format=json]';
 /** The parts of nginx that can be debugged individually. */
 const DEBUG = /^debug_(core|alloc|mutex|event|http|mail|stream)$/;
 
-/** `error_log target [level]`. */
+/** How the commercial nginx and gw ask for lines of JSON. */
+const JSON_WORDS: ReadonlySet<string> = new Set(['json', 'format=json']);
+
+/** `error_log target [level] [json]`. */
 const errorLog: ArgReader<ErrorLogTarget> = readers.words(
   { syntax: SYNTAX, min: 1, max: Infinity },
-  ([target, ...levels], scope) => {
-    const level = readLevel(levels, scope);
+  ([target, ...words], scope) => {
+    const isJson = words.length > 0 && JSON_WORDS.has((words.at(-1) as Word).value);
+    const level = readLevel(isJson ? words.slice(0, -1) : words, scope);
     const place = readDestination(target as Word, scope);
-    return place && level && { ...place, level };
+    return place && level && { ...place, level, ...(isJson && { format: 'json' as const }) };
+  },
+);
+
+const TAG_NAME = /^[\w.-]{1,64}$/;
+
+/** `error_log_tag name value`. */
+const errorLogTag: ArgReader<ErrorLogTag> = readers.words(
+  { syntax: 'name value', min: 2, max: 2 },
+  (words, scope) => {
+    const [name, value] = words as [Word, Word];
+    if (TAG_NAME.test(name.value)) return { name: name.value, value: scope.complexValue(value) };
+    const hint = 'expected at most 64 letters, digits, "_", "-" and "."';
+    scope.report.emerg(`invalid tag name "${name.value}"`, name.span, hint);
+    return undefined;
   },
 );
 
@@ -219,8 +243,17 @@ export const processes = directivesFor<CoreConfig>()({
     into: 'errorLogs',
     repeat: 'append',
     defaultText: 'logs/error.log error where that directory exists, else stderr',
-    summary: 'Where errors are logged, and from which level on.',
+    summary: 'Where errors are logged, and from which level on; with "json" each line is an object of JSON.',
     roles: pathFrom('prefix'),
     source: 'nginx ngx_core_module#error_log',
+  },
+  error_log_tag: {
+    contexts: ['http', 'server', 'location'],
+    args: errorLogTag,
+    into: 'errorLogTags',
+    repeat: 'append',
+    summary:
+      'A name and a value that are added to the lines of the error log about a request: at the end of a line of text, as a member in JSON. At most 16; a level that has some of its own inherits none. Secrets in variables are masked.',
+    source: 'nginx ngx_core_module#error_log_tag',
   },
 });

@@ -1,12 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Build } from '../../../contract/index.ts';
-import {
-  type Exchange,
-  type Getter,
-  headerVariableOf,
-  requestLineOf,
-  stateKey,
-} from '../../../http/index.ts';
+import { type Getter, headerVariableOf, randomId, requestLineOf } from '../../../http/index.ts';
 import { spooledBody } from '../../../bodies/index.ts';
 import { type Families, header, headerName, live, plain, readHeader, type Variables } from './reading.ts';
 
@@ -69,17 +62,6 @@ function remoteUser(authorization: Getter): Getter {
   };
 }
 
-const REQUEST_ID = stateKey<string>('request id');
-
-/** Returns 32 hexadecimal digits, generated at their first use in a request and shared with its subrequests. */
-function requestId({ main }: Exchange): string {
-  const known = main.state(REQUEST_ID);
-  if (known !== undefined) return known;
-  const made = randomBytes(16).toString('hex');
-  main.setState(REQUEST_ID, made);
-  return made;
-}
-
 /** Returns the port of an absolute target or a `Host` value, after a name, an address or a bracketed IPv6 literal. */
 function requestPort(host: Getter): Getter {
   return (x) => /^(?:\[[^\]]*\]|[^:]*):(\d+)$/.exec(x.request.authority || (host(x) ?? ''))?.[1];
@@ -102,7 +84,7 @@ export const ofRequest: Variables = {
   request: plain('The request line.', ({ main }) => requestLineOf(main.request)),
   request_method: plain('The method; GET while an error page is served.', (x) => x.main.method),
   request_length: live('Bytes of the request.', (x) => String(x.wire.requestLength)),
-  request_id: live('16 random bytes in hexadecimal, the same for the whole request.', requestId),
+  request_id: live('16 random bytes in hexadecimal, the same for the whole request.', randomId),
   request_body: live('The body, where it was read for an upstream and is in memory.', (x) =>
     spooledBody(x.main)?.bytes?.toString(),
   ),

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto';
+import type { Exchange } from './exchange.ts';
+import { stateKey } from './request.ts';
+
+const RANDOM = stateKey<string>('random id');
+const COUNTING = stateKey<string>('request id');
+
+/** Returns `$request_id`: 32 hexadecimal digits, made at their first use in a request and shared with its subrequests. */
+export function randomId({ main }: Exchange): string {
+  return kept(main, RANDOM, () => randomBytes(16).toString('hex'));
+}
+
+/**
+ * Returns the id of a request that logs, traces and databases show: that of `request_id_header` where the configuration
+ * has it, else `$request_id`. It stays the same for the whole request.
+ */
+export function requestId({ main }: Exchange): string {
+  return kept(main, COUNTING, () => main.rules.shown.requestId?.(main) ?? randomId(main));
+}
+
+function kept(main: Exchange, key: ReturnType<typeof stateKey<string>>, make: () => string): string {
+  const known = main.state(key);
+  if (known !== undefined) return known;
+  const made = make();
+  main.setState(key, made);
+  return made;
+}
