@@ -2,12 +2,11 @@ import {
   type AnyModule,
   type GatewayView,
   type ListenAddress,
-  type PairPaths,
   type ServerName,
   TICKET_KEY,
   type WorkerScope,
 } from '../contract/index.ts';
-import type { Exchange, LogStep, NewConnection, PortFacts, ResponseRules } from '../http/index.ts';
+import type { Exchange, LogStep, PortFacts, ResponseRules } from '../http/index.ts';
 import {
   addressText,
   canShakeHands,
@@ -25,7 +24,7 @@ import { Turns } from './location.ts';
 import { compileRequestTail, ErrorLogs } from './logs.ts';
 import { respondingToFailures } from './phases.ts';
 import { ServerNames, servingByName } from './server-names.ts';
-import { type PortServing, type ServerContext, ServerHandler } from './server.ts';
+import { type HandshakeParts, type PortServing, type ServerContext, ServerHandler } from './server.ts';
 import { makeView, serverLabel } from './view.ts';
 
 /** A compiled port: everything a transport needs to serve it. `serve` never throws and never rejects. */
@@ -175,14 +174,12 @@ function isAlone({ servers, defaultServer, ssl }: PortPlan, { plan }: Compiled):
 }
 
 /** The server whose certificate a client gets. */
-export interface TlsTarget {
+export interface TlsTarget extends HandshakeParts {
   readonly plan: TlsPlan;
   /** True if the client asked for a name of that server. */
   readonly namesServer: boolean;
   /** True if that server speaks HTTP/2. */
   readonly http2: boolean;
-  /** Returns the names of the pairs to read for this connection. Absent: the plan has all pairs. */
-  readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
 }
 
 /** The TLS settings of a port. */
@@ -209,10 +206,10 @@ function compilePortTls(
   const fallback = plan.servers[defaultServer]?.tls;
   if (!ssl || !fallback) return undefined;
   const speaksHttp2 = (index: number): boolean => http2?.servers.includes(index) ?? false;
-  const settingsOf = (index: number): Pick<TlsTarget, 'plan' | 'pairs'> => {
+  const settingsOf = (index: number): Pick<TlsTarget, 'plan' | keyof HandshakeParts> => {
     const own = plan.servers[index]?.tls;
     const shown = canShakeHands(own) ? index : defaultServer;
-    return { plan: plan.servers[shown]?.tls ?? fallback, pairs: handlers[shown]?.pairs() };
+    return { plan: plan.servers[shown]?.tls ?? fallback, ...handlers[shown]?.handshakes };
   };
   const nameless: TlsTarget = {
     ...settingsOf(defaultServer),

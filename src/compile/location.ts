@@ -68,7 +68,9 @@ export interface LocationHandler {
   readonly servedBy: string | undefined;
   /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
-  readonly pairs: LocationParts['pairs'];
+  readonly handshakes: {
+    readonly [K in 'pairs' | 'awaitPairs' | 'challengePair']: LocationParts[K] | undefined;
+  };
 }
 
 /** The values that the locations of one server share. */
@@ -125,7 +127,11 @@ export async function compileLocation(
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: rehearsedAccess(plan, compiled, context),
-    pairs: parts.find(({ pairs }) => pairs)?.pairs,
+    handshakes: {
+      pairs: parts.find(({ pairs }) => pairs)?.pairs,
+      awaitPairs: parts.find(({ awaitPairs }) => awaitPairs)?.awaitPairs,
+      challengePair: parts.find(({ challengePair }) => challengePair)?.challengePair,
+    },
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
     servedBy: used[parts.findIndex(({ content }) => content)]?.module.name,
   };

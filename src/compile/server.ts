@@ -1,4 +1,4 @@
-import type { LocationMatch, PairPaths } from '../contract/index.ts';
+import type { LocationMatch, LocationParts, PairPaths } from '../contract/index.ts';
 import {
   compileRegex,
   encodePath,
@@ -74,6 +74,15 @@ export interface PortServing {
   readonly serve: Handler;
 }
 
+/** What a server does for handshakes, by connection; absent members cost nothing. */
+export interface HandshakeParts {
+  /** Returns the names of the pairs to read for a connection. Absent: the plan has all pairs. */
+  readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
+  /** Waits until there is a pair for a connection; `undefined`: nothing is to come. */
+  readonly awaitPairs?: ((connection: NewConnection) => Promise<void> | undefined) | undefined;
+  readonly challengePair?: LocationParts['challengePair'] | undefined;
+}
+
 /** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */
 export class ServerHandler implements Router {
   readonly name: string;
@@ -111,17 +120,20 @@ export class ServerHandler implements Router {
     return this.#root.rules;
   }
 
-  /** Compiles the names of the pairs for a new connection, if they depend on the client. */
-  pairs(): ((connection: NewConnection) => readonly PairPaths[]) | undefined {
-    const { pairs, rules } = this.#root;
-    return (
-      pairs &&
-      ((connection) => {
-        const x = unsentRequest(connection, rules);
-        x.serverName = this.name;
-        return pairs(x);
-      })
-    );
+  /** What modules do for the handshakes of new connections. */
+  get handshakes(): HandshakeParts {
+    const { handshakes, rules } = this.#root;
+    const { pairs, awaitPairs, challengePair } = handshakes;
+    const begun = (connection: NewConnection): Exchange => {
+      const x = unsentRequest(connection, rules);
+      x.serverName = this.name;
+      return x;
+    };
+    return {
+      pairs: pairs && ((connection) => pairs(begun(connection))),
+      awaitPairs: awaitPairs && ((connection) => awaitPairs(begun(connection))),
+      challengePair,
+    };
   }
 
   /**

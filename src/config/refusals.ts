@@ -49,10 +49,6 @@ const NOT_SUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/^js_(?!shared_dict_zone$)/, 'njs is not available in gw'],
   [/^perl(_|$)/, 'Perl is not available in gw'],
   [/^(dav_|create_full_put_path$|min_delete_depth$)/, 'WebDAV is not available in gw'],
-  [
-    /^acme(_|$)/,
-    'gw gets no certificates by itself: let an ACME client write the files of "ssl_certificate", and reload with gw -s reload',
-  ],
   [/^geoip(_|$)/, 'its databases are no longer made: use geoip2'],
   [/^(image_filter|xslt_|xml_entities$|mp4|flv|hls|f4f)/, 'this nginx module is not available in gw'],
   [
@@ -105,7 +101,7 @@ export function isForeign(directive: string, context: Context): boolean {
 
 /** Variables of nginx that this version of gw does not have. */
 const NGINX_VARIABLES =
-  /^((geoip|grpc|acme|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
+  /^((geoip|grpc|ngz|nchan|upload|memc|naxsi|echo|echoz|prometheus|ratelimit|upstream_last)_\w+|modern_browser|ancient_browser|msie|upstream_queue_time|session_log_id|fancyindex_path)$/;
 
 /** The reason for refusing a directive of nginx or a common third-party module; `undefined` for unknown names. */
 export function refusalOf(directive: string, context?: Context): Refusal | undefined {

@@ -59,7 +59,6 @@ const PREPARING = names(
   'js_fetch_(proxy|keepalive|keepalive_requests|keepalive_time|keepalive_timeout)',
   'perl_(modules|require|set)|num_map',
   'geoip_(country|city|org|proxy|proxy_recursive)|(modern|ancient)_browser(_value)?',
-  'acme_(issuer|shared_zone)',
   'xml_entities|xslt_(param|string_param|types|last_modified)|upload_progress',
   'passenger_(root|ruby|python|nodejs|log_file|log_level|instance_registry_dir|max_pool_size|min_instances|pool_idle_time)',
   'kqueue_(changes|events)|devpoll_(changes|events)|eventport_events',
@@ -76,6 +75,7 @@ const APART: ReadonlySet<Context> = new Set<Context>([
   'token_issuer',
   'oidc_provider',
   'otel_exporter',
+  'acme_issuer',
   'check',
 ]);
 

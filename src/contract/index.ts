@@ -78,6 +78,7 @@ export type {
   SetStep,
   Step,
 } from './rewrite-config.ts';
+export { acmePlanOf, type AcmeServer, type AcmeServerConfig } from './acme-config.ts';
 export type { CacheConfig } from './cache-config.ts';
 export type { ClusterConfig } from './cluster-config.ts';
 export type { HealthConfig } from './health-config.ts';

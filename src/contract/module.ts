@@ -1,3 +1,4 @@
+import type { CertificatePair } from '../acme/index.ts';
 import type { FaultDetails } from '../../grammar/index.ts';
 import type { ClusterPlan } from '../cluster/index.ts';
 import type { ComplexValue, Rows } from '../config/index.ts';
@@ -134,7 +135,10 @@ export interface OwnLocation<C> {
   readonly config: C;
 }
 
-/** The absolute paths of a certificate and its key. */
+/**
+ * The absolute paths of a certificate and its key, or `data:` and their content. An empty certificate: there is none
+ * for this client.
+ */
 export interface PairPaths {
   readonly certificate: string;
   readonly key: string;
@@ -146,6 +150,13 @@ export interface PairPaths {
 export interface LocationParts {
   /** On server level only: returns the file names of a handshake's pairs, if they depend on the client. */
   readonly pairs?: (x: Exchange) => readonly PairPaths[];
+  /** On server level only: waits, for a bounded time, until `pairs` has one for this handshake; `undefined`: nothing does. */
+  readonly awaitPairs?: (x: Exchange) => Promise<void> | undefined;
+  /**
+   * On server level only: returns what a handshake that offers only `acme-tls/1` is shown (RFC 8737); `serverName` is in
+   * lower case.
+   */
+  readonly challengePair?: (serverName: string) => CertificatePair | undefined;
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   /**

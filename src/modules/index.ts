@@ -1,6 +1,7 @@
 import type { AnyModule } from '../contract/index.ts';
 import { access } from './access/index.ts';
 import { accessLog } from './access_log/index.ts';
+import { acme } from './acme/index.ts';
 import { addition } from './addition.ts';
 import { authApiKey } from './auth_api_key/index.ts';
 import { authBasic } from './auth_basic/index.ts';
@@ -73,6 +74,7 @@ export const MODULES: readonly AnyModule[] = [
   // The trace of a request is known to all that serve it.
   otel,
   ssl,
+  acme,
   rewrite,
   map,
   geo,

@@ -11,6 +11,7 @@ import {
 import { type CachePlan, cacheZone } from '../cache/index.ts';
 import { type AnyModule, configOf, type CoreConfig, type HttpEngine } from '../contract/index.ts';
 import { addressesZone, membershipZone, sessionsZone, upstreamZone } from '../upstream/index.ts';
+import { planAcme, withOrderedPair } from './acme.ts';
 import { checkVariables } from './checks/variables.ts';
 import { coreOf, type PlannedServer, serverNamesOf } from './level.ts';
 import { ClusterCollector } from './clusters.ts';
@@ -84,6 +85,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
   const [events] = blocksIn(config.main, 'events');
   const level = events && resolve(registry, events, main);
   const mainPlan = planMain(coreOf(main), level && coreOf(level).workerConnections, options);
+  planAcme(servers, { zones: locations.zones, report });
   planNames({ locations, upstreams, clusters }, mainPlan.workers);
   locations.written.addMain(mainPlan.core);
   return deepFreeze({
@@ -165,7 +167,7 @@ function planServer(
   http: ResolvedConfigs,
   { registry, report, locations }: ServerPlanning,
 ): PlannedServer {
-  const level = resolve(registry, block, http);
+  const level = withOrderedPair(resolve(registry, block, http));
   const names = serverNamesOf(level);
   const [first] = names;
   const tls = planTls(level, report);

@@ -7,7 +7,7 @@ const registry = new Registry(MODULES);
 const never = `stream mail tunnel_pass tunnel_buffer_size perl_set js_import
   lua_shared_dict access_by_lua_block rewrite_by_lua_file xslt_stylesheet image_filter dav_methods mp4 flv geoip_country
   status_zone more_set_input_headers zstd modsecurity
-  vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api acme acme_issuer acme_certificate acme_shared_zone acme_cluster
+  vhost_traffic_status_zone nchan_pubsub echo_sleep redis_pass api
   otel_upstream_span_enable num_map auth_require proxy_bind_dynamic grpc_request_dynamic
   proxy_allow_upstream memcached_allow_upstream pgrest_pass canary_cookie canary circuit_breaker consul_address
   request_id_format requestid echoz_foreach_split graphql jsonschema transform waf nftset wechatpay_notify set_unescape_uri encrypted_session_key
@@ -43,6 +43,6 @@ test('a directive of gw is never refused by name', () => {
 });
 
 test('a variable that only nginx has is recognised by its name', () => {
-  for (const name of ['geoip_city_name', 'acme_certificate', 'grpc_x', 'ratelimit_entries'])
+  for (const name of ['geoip_city_name', 'grpc_x', 'ratelimit_entries'])
     expect(isNginxVariable(name), name).toBe(true);
 });

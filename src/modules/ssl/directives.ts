@@ -52,15 +52,15 @@ const VERSIONS: readonly TlsVersion[] = ['SSLv2', 'SSLv3', 'TLSv1', 'TLSv1.1', '
 const file: ArgReader<FileName> = readers.oneWord('file', (word, scope) => readFile(word, scope));
 
 /**
- * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain variables; other
- * engines and stores are not supported.
+ * Reads the name of a certificate or key file, with or without OpenSSL's `store:file:`. It may contain variables; behind
+ * `data:` their value is the content. Other engines and stores are not supported.
  */
 const secretFile: ArgReader<FileName> = readers.oneWord('file', (word, scope) => {
   const value = word.value.replace(/^store:file:(\/\/)?/, '');
   const [scheme] = /^(?:engine|data|store):/.exec(value) ?? [];
-  if (scheme === undefined) {
+  const named = namedFile(scope.complexValue({ ...word, value }), scope.confDir);
+  if (scheme === undefined || (scheme === 'data:' && named)) {
     const name = readFile({ ...word, value }, scope);
-    const named = namedFile(scope.complexValue({ ...word, value }), scope.confDir);
     return named ? { ...name, named } : name;
   }
   scope.report.emerg(`"${scheme}" is not supported by "${scope.directive}"`, word.span, 'name a PEM file');

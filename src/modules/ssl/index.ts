@@ -8,7 +8,13 @@ import {
   type SslConfig,
   TICKET_KEY,
 } from '../../contract/index.ts';
-import { type ClientCertificate, compileNamedFile, type Exchange, type TlsFacts } from '../../http/index.ts';
+import {
+  type ClientCertificate,
+  compileNamedFile,
+  type Exchange,
+  type NamedFile,
+  type TlsFacts,
+} from '../../http/index.ts';
 import * as text from './certificate-text.ts';
 import { directives } from './directives.ts';
 
@@ -86,13 +92,28 @@ const variables: Variables = {
   ),
 };
 
+/** Compiles the name of a file; if the value is one variable, or begins with `data:`, it may be `data:` and the content. */
+function compileNameOrText(named: NamedFile, build: Pick<Build, 'value'>): (x: Exchange) => string {
+  const { parts } = named.value;
+  const [first] = parts;
+  const mayBeText = parts.length === 1 || (typeof first === 'string' && first.startsWith('data:'));
+  const name = compileNamedFile(named, build);
+  if (!mayBeText) return name;
+  const value = build.value(named.value);
+  return (x) => {
+    const text = value(x);
+    if (text.startsWith('data:')) return text === 'data:' ? '' : text;
+    return name(x);
+  };
+}
+
 /** Compiles the names of certificates and keys that are read in a handshake. */
 function compilePairs(
   { certificates, keys }: Required<Pick<SslConfig, 'certificates' | 'keys'>>,
   build: Pick<Build, 'value'>,
 ): LocationParts {
   const pathOf = ({ named, path }: FileName): ((x: Exchange) => string) =>
-    named ? compileNamedFile(named, build) : () => path;
+    named ? compileNameOrText(named, build) : () => path;
   const pairs = certificates.flatMap((certificate, index) => {
     const key = keys[index];
     return key && (certificate.named ?? key.named) ? [[pathOf(certificate), pathOf(key)] as const] : [];

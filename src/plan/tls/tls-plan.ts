@@ -45,6 +45,8 @@ export interface TlsPlan {
   /** PEM texts of revocation lists. */
   readonly crls: readonly string[];
   readonly rejectHandshake: boolean;
+  /** Set in the plan of a handshake, with the pairs that were read for it: the context of the plan without them. */
+  readonly sessionContext?: string;
 }
 
 /** The options of a `node:tls` context. */
@@ -86,7 +88,7 @@ export function verifierOf(plan: TlsPlan): string {
  * has variables (nginx), and the verification of the client.
  */
 export function sessionContextOf(plan: TlsPlan): string {
-  return digestOf([plan.certificates, plan.named, plan.verify, verifierOf(plan)]);
+  return plan.sessionContext ?? digestOf([plan.certificates, plan.named, plan.verify, verifierOf(plan)]);
 }
 
 function digestOf(parts: readonly unknown[]): string {

@@ -16,6 +16,7 @@ const AROUND: Readonly<Record<Context, readonly string[]>> = {
   token_issuer: ['http', 'token_issuer around'],
   oidc_provider: ['http', 'oidc_provider around'],
   otel_exporter: ['http', 'otel_exporter'],
+  acme_issuer: ['http', 'acme_issuer around'],
   server: ['http', 'server'],
   location: ['http', 'server', 'location /'],
   limit_except: ['http', 'server', 'location /', 'limit_except GET'],

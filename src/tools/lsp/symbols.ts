@@ -10,6 +10,7 @@ const KINDS: Readonly<Record<NameKind, SymbolKind>> = {
   cluster: SymbolKind.Class,
   'token issuer': SymbolKind.Class,
   'OpenID provider': SymbolKind.Class,
+  'ACME issuer': SymbolKind.Class,
   'named location': SymbolKind.Method,
   variable: SymbolKind.Variable,
   'log format': SymbolKind.Struct,

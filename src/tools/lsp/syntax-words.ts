@@ -1,7 +1,7 @@
 /** Words in syntaxes that are placeholders. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(
-  `address bytes byte channel charset1 charset2 CIDR code column condition connections cookie dir domain dsn endpoint entries expression
-  extension field file flag format function host JWK key level level1 level2 level3 letter digit method mime-type name reason rule
+  `address alg argument bytes byte channel charset1 charset2 CIDR code column command condition connections cookie days dir domain dsn endpoint entries expression
+  extension field file flag format function host identifier issuer JWK key kid level level1 level2 level3 letter digit method mime-type name reason rule
   NAME number origin parameter part password path port protocol rate realm redirect regex replacement response role schema secret
   set size string text time timeout header_timeout type uri url URL user group value variable word zone`.split(
     /\s+/,

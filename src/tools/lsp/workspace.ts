@@ -25,6 +25,7 @@ const ORDER: readonly Context[] = [
   'cluster',
   'oidc_provider',
   'otel_exporter',
+  'acme_issuer',
   'events',
   'limit_except',
   'server if',

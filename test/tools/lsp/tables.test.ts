@@ -11,8 +11,9 @@ const speaking = [
     of: 'a zone',
     word: /\bzone\b/,
     kinds: ['request zone', 'connection zone', 'dictionary', 'response cache'],
-    // The zone of a resolver is for the status page of the commercial nginx, that of sessions is used in no other place.
-    except: ['resolver', 'sticky'],
+    // The zone of a resolver is for the status page of the commercial nginx; those of sessions and certificates are used
+    // in no other place.
+    except: ['acme_shared_zone', 'resolver', 'sticky'],
   },
   {
     of: 'a variable that it makes',
@@ -87,6 +88,6 @@ test('no placeholder is taken for a literal word of a syntax', () => {
     .flatMap(({ row }) => ('data' in row || row.args.choices ? [] : wordsOf(row.args.syntax)))
     .filter((word) => !/[:=]/.test(word));
   expect([...new Set(words)].sort().join(' ')).toMatchInlineSnapshot(
-    `"SSLv2 SSLv3 TLSv1 TLSv1.1 TLSv1.2 TLSv1.3 X-Forwarded-For X-Real-IP alert all always any auth auto backup blocked break build builtin consistent crit debug default default_server down drain embedded emerg epoch eq error evict expired ge gt gzip header http2 httponly https if_not_empty if_not_owner inflight info json jwks jwt keyval last last_byte le learn least_conn local lt mandatory max modified msie6 no-cache no-store no_etag no_last_modified node nodelay none notice number% off on permanent persistent prefix private proxy_protocol redirect resolve reuseport route safari secure server_names ssl statuses stderr sync tls two types uws warn xmin"`,
+    `"SSLv2 SSLv3 TLSv1 TLSv1.1 TLSv1.2 TLSv1.3 X-Forwarded-For X-Real-IP alert all always any auth auto backup blocked break build builtin consistent crit debug default default_server dns-01 dns-persist-01 down drain embedded emerg epoch eq error evict expired ge gt gzip header http-01 http2 httponly https if_not_empty if_not_owner inflight info json jwks jwt keyval last last_byte le learn least_conn local lt mandatory max modified msie6 no-cache no-store no_etag no_last_modified node nodelay none notice number% off on permanent persistent prefix private proxy_protocol redirect require resolve reuseport route safari secure server_names ssl statuses stderr sync tls tls-alpn-01 two types uws warn xmin"`,
   );
 });

@@ -9,6 +9,8 @@ export interface ClientHello {
   readonly versions: readonly number[];
   /** The tickets of the sessions that the client wants to resume. */
   readonly tickets: readonly Buffer[];
+  /** The protocols that ALPN offers (RFC 7301). */
+  readonly protocols: readonly string[];
 }
 
 /** A hello, or the number of bytes needed at least. `unreadable`: the TLS library will report the error. */
@@ -21,6 +23,7 @@ const MESSAGE_HEAD = 4;
 const SERVER_NAME = 0;
 const SUPPORTED_GROUPS = 10;
 const SIGNATURE_ALGORITHMS = 13;
+const PROTOCOLS = 16;
 const SESSION_TICKET = 35;
 const PRE_SHARED_KEY = 41;
 const SUPPORTED_VERSIONS = 43;
@@ -82,6 +85,7 @@ function parse(hello: Cursor): ClientHello {
   let signatureAlgorithms: readonly number[] = [];
   let versions: readonly number[] = [];
   const tickets: Buffer[] = [];
+  let protocols: readonly string[] = [];
   const extensions = hello.isAtEnd ? hello : hello.vector(2);
   while (!extensions.isAtEnd) {
     const type = extensions.number(2);
@@ -90,11 +94,18 @@ function parse(hello: Cursor): ClientHello {
     else if (type === SUPPORTED_GROUPS) curves = body.vector(2).numbers();
     else if (type === SIGNATURE_ALGORITHMS) signatureAlgorithms = body.vector(2).numbers();
     else if (type === SUPPORTED_VERSIONS) versions = body.vector(1).numbers();
+    else if (type === PROTOCOLS) protocols = readProtocols(body.vector(2));
     else if (type === SESSION_TICKET) tickets.push(body.bytes());
     else if (type === PRE_SHARED_KEY) tickets.push(...readIdentities(body.vector(2)));
   }
   const used = tickets.filter(({ length }) => length > 0);
-  return { serverName, ciphers, curves, signatureAlgorithms, versions, tickets: used };
+  return { serverName, ciphers, curves, signatureAlgorithms, versions, tickets: used, protocols };
+}
+
+function readProtocols(names: Cursor): readonly string[] {
+  const protocols: string[] = [];
+  while (!names.isAtEnd) protocols.push(names.vector(1).text());
+  return protocols;
 }
 
 function readIdentities(identities: Cursor): readonly Buffer[] {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { PortTls, TlsTarget } from '../../../compile/index.ts';
 import type { PairPaths } from '../../../contract/index.ts';
-import type { ClientCertificate, ProxyProtocolFacts } from '../../../http/index.ts';
+import type { ClientCertificate, NewConnection, ProxyProtocolFacts } from '../../../http/index.ts';
 import type { Http2Rules } from '../../../plan/index.ts';
 import { type Failing, guarded } from '../transport.ts';
 import { type ClientHello, isTls, readClientHello } from './client-hello.ts';
@@ -100,11 +100,24 @@ const NO_HELLO: ClientHello = {
   signatureAlgorithms: [],
   versions: [],
   tickets: [],
+  protocols: [],
 };
+
+/** The only protocol that the handshake of a challenge offers (RFC 8737, 3). */
+const CHALLENGE_PROTOCOL = 'acme-tls/1';
+
+function isChallenge({ protocols }: ClientHello): boolean {
+  return protocols.length === 1 && protocols[0] === CHALLENGE_PROTOCOL;
+}
 
 /** Events after which no more bytes arrive. */
 const ENDINGS = ['end', 'error', 'close'] as const;
 const ignore = (): void => undefined;
+
+/** A name of a client for a log line. */
+function shownName(name: string): string {
+  return name.slice(0, 253).replaceAll(/[^\x21-\x7e]|"/g, '?');
+}
 
 function alert(socket: Socket, record: Buffer): void {
   socket.end(record, () => socket.destroy());
@@ -194,16 +207,39 @@ export class PrefaceReader implements Failing {
   }
 
   #shakeHands(hello: ClientHello): void {
+    const { tls } = this.#open.current.port;
+    const target = tls && this.#choose(tls, hello);
+    if (!target) return this.cut();
+    if (isChallenge(hello) && this.#showChallenge(target, hello)) return;
+    if (target.plan.rejectHandshake) return alert(this.#release(), UNRECOGNIZED_NAME);
+    const waiting = target.awaitPairs && this.#awaitPairs(target.awaitPairs, target, hello);
+    if (!waiting) return this.#begin(tls, target, hello);
+    // Nothing more is expected of the client, and nothing is read of it meanwhile.
+    this.#socket.pause();
+    const goOn = guarded(this, () => {
+      if (!this.#socket.destroyed) this.#begin(tls, target, hello);
+    });
+    void waiting.catch((error: unknown) => this.#logFailure(error)).then(goOn);
+  }
+
+  /** Begins the handshake of a challenge (RFC 8737). Returns false if there is none for this name. */
+  #showChallenge({ challengePair }: TlsTarget, { serverName }: ClientHello): boolean {
+    const pair = challengePair?.(serverName.toLowerCase());
+    if (!pair) return false;
+    this.#open.tlsServers.showChallenge(pair, this.#release());
+    return true;
+  }
+
+  #begin(tls: PortTls, target: TlsTarget, hello: ClientHello): void {
     const open = this.#open;
     const proxyProtocol = this.#proxyProtocol;
-    const { tls, head, http2 } = open.current.port;
-    if (!tls) return this.cut();
-    const target = this.#choose(tls, hello);
-    if (!target) return this.cut();
-    if (target.plan.rejectHandshake) return alert(this.#release(), UNRECOGNIZED_NAME);
-    const pairs = this.#namePairs(target, hello);
+    const { head, http2 } = open.current.port;
+    const named = this.#namePairs(target, hello);
+    const pairs = named?.filter(({ certificate }) => certificate !== '');
     const socket = this.#release();
     if (!pairs) return alert(socket, INTERNAL_ERROR);
+    if (named && pairs.length < named.length && pairs.length + target.plan.certificates.length === 0)
+      return this.#refuse(socket, hello);
     const { namesServer } = target;
     const done = (secure: TLSSocket, client: ClientCertificate | undefined): void => {
       const opened = {
@@ -233,6 +269,14 @@ export class PrefaceReader implements Failing {
     });
   }
 
+  /** Ends a handshake for which there is no certificate. */
+  #refuse(socket: Socket, { serverName }: ClientHello): void {
+    const name = serverName === '' ? 'a client without SNI' : `"${shownName(serverName)}"`;
+    const client = plainAddress(socket.remoteAddress);
+    this.#open.log.write('info', `there is no certificate for ${name} yet while SSL handshaking`, { client });
+    alert(socket, INTERNAL_ERROR);
+  }
+
   /** Chooses the server by name; `undefined` if matching a regex server name took too long. */
   #choose(tls: PortTls, { serverName }: ClientHello): TlsTarget | undefined {
     try {
@@ -245,23 +289,40 @@ export class PrefaceReader implements Failing {
   /** Returns the names of the pairs to read; `undefined` if a variable failed. */
   #namePairs({ pairs, namesServer }: TlsTarget, hello: ClientHello): readonly PairPaths[] | undefined {
     if (!pairs) return [];
-    const socket = this.#socket;
     try {
-      return pairs({
-        peerAddress: plainAddress(socket.remoteAddress),
-        peerPort: socket.remotePort ?? 0,
-        port: portFacts(this.#open.current.port.facts, socket),
-        facts: {
-          requests: 0,
-          startedMs: Date.now(),
-          isPipelined: false,
-          proxyProtocol: this.#proxyProtocol,
-          tls: new HelloTlsFacts(hello, namesServer),
-        },
-      });
+      return pairs(this.#connection(hello, namesServer));
     } catch (error) {
       return this.#logFailure(error);
     }
+  }
+
+  #awaitPairs(
+    awaitPairs: NonNullable<TlsTarget['awaitPairs']>,
+    { namesServer }: TlsTarget,
+    hello: ClientHello,
+  ): Promise<void> | undefined {
+    try {
+      return awaitPairs(this.#connection(hello, namesServer));
+    } catch (error) {
+      return this.#logFailure(error);
+    }
+  }
+
+  /** What is known of the connection before its handshake. */
+  #connection(hello: ClientHello, namesServer: boolean): NewConnection {
+    const socket = this.#socket;
+    return {
+      peerAddress: plainAddress(socket.remoteAddress),
+      peerPort: socket.remotePort ?? 0,
+      port: portFacts(this.#open.current.port.facts, socket),
+      facts: {
+        requests: 0,
+        startedMs: Date.now(),
+        isPipelined: false,
+        proxyProtocol: this.#proxyProtocol,
+        tls: new HelloTlsFacts(hello, namesServer),
+      },
+    };
   }
 
   #logFailure(error: unknown): undefined {

@@ -1,6 +1,7 @@
 import { constants, hkdfSync } from 'node:crypto';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
+import type { CertificatePair } from '../../../acme/index.ts';
 import type { FileName, PairPaths } from '../../../contract/index.ts';
 import type { ClientCertificate } from '../../../http/index.ts';
 import { secureContextOptions, sessionContextOf, type TlsPlan } from '../../../plan/index.ts';
@@ -73,6 +74,7 @@ export class TlsServers {
   readonly #caches = new Map<string, TlsSessions>();
   readonly #handshakes = new WeakMap<object, Handshake>();
   readonly #named = new NamedPairs();
+  readonly #challenges = new WeakMap<CertificatePair, Server>();
   readonly #clients = new ClientCertificates();
   readonly #status: CertificateStatus;
   /** The current period of the ticket keys of each server. */
@@ -94,6 +96,13 @@ export class TlsServers {
       return handshake.failed((error as Error).message, 'error');
     }
     this.#serverFor(own, rules).emit('connection', socket);
+  }
+
+  /** Begins the handshake of a challenge on a paused plain socket (RFC 8737, 3). When it is done, the connection is closed. */
+  showChallenge(pair: CertificatePair, socket: object): void {
+    let server = this.#challenges.get(pair);
+    if (!server) this.#challenges.set(pair, (server = openChallengeServer(pair)));
+    server.emit('connection', socket);
   }
 
   /** Returns the server for a handshake: one without resumption if a ticket's client may not resume its session. */
@@ -222,6 +231,28 @@ export class TlsServers {
   }
 }
 
+const CHALLENGE_MS = 10_000;
+
+/** A server that shows the certificate of a challenge, and serves no request. */
+function openChallengeServer({ chain, key }: CertificatePair): Server {
+  const server = createServer({
+    cert: chain,
+    key,
+    ALPNProtocols: ['acme-tls/1'],
+    minVersion: 'TLSv1.2',
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
+    handshakeTimeout: CHALLENGE_MS,
+  });
+  server.on('secureConnection', (secure) => {
+    secure.on('error', () => secure.destroy());
+    secure.setTimeout(CHALLENGE_MS, () => secure.destroy());
+    // What the client sends is not read: the handshake was all that it wanted.
+    secure.end(() => secure.destroySoon());
+  });
+  server.on('tlsClientError', (_, secure) => secure.destroy());
+  return server;
+}
+
 /**
  * Returns the ticket keys of a server. All workers derive the same keys without communication. Servers that verify
  * clients differently have different keys.
@@ -230,6 +261,9 @@ function derivedKeys(plan: TlsPlan, ticketKey: string, period = ''): Buffer {
   const secret = Buffer.from(plan.ticketKey ?? ticketKey, 'base64');
   return Buffer.from(hkdfSync('sha256', secret, sessionContextOf(plan), period, secret.length));
 }
+
+/** What is before the content of a certificate or key that is in no file. */
+const DATA = 'data:';
 
 /** Maximum number of plans that are kept, each until its files change. */
 const MAX_KEPT = 1_000;
@@ -243,20 +277,30 @@ interface PairVersions {
 class NamedPairs {
   readonly #kept = new LRUCache<string, TlsPlan>({ max: MAX_KEPT });
   readonly #ids = new WeakMap<TlsPlan, number>();
+  readonly #textIds = new LRUCache<string, number>({ max: 2 * MAX_KEPT });
   #lastId = 0;
 
   /** Returns the settings with the pairs of a handshake. Throws if they cannot be read. */
   plan(plan: TlsPlan, pairs: readonly PairPaths[]): TlsPlan {
     const files = certificateFiles(plan.certificateCache);
     const now = Date.now();
+    const version = (name: string): FileVersion =>
+      name.startsWith(DATA) ? this.#textVersion(name) : files.version(name, now);
     const versions = pairs.map(({ certificate, key }) => ({
-      certificate: files.version(certificate, now),
-      key: files.version(key, now),
+      certificate: version(certificate),
+      key: version(key),
     }));
     const id = [this.#idOf(plan), ...versions.flatMap(({ certificate, key }) => [certificate.id, key.id])];
     const known = this.#kept.get(id.join(' ')) ?? withPairs(plan, versions);
     this.#kept.set(id.join(' '), known);
     return known;
+  }
+
+  /** The same text is the same object each time, so that nothing long is compared. */
+  #textVersion(text: string): FileVersion {
+    const id = this.#textIds.get(text) ?? ++this.#lastId;
+    this.#textIds.set(text, id);
+    return { path: DATA, id: `${DATA} ${id}`, text: () => text.slice(DATA.length) };
   }
 
   #idOf(plan: TlsPlan): number {
@@ -275,6 +319,7 @@ function withPairs(plan: TlsPlan, pairs: readonly PairVersions[]): TlsPlan {
   });
   return {
     ...plan,
+    sessionContext: sessionContextOf(plan),
     certificates: [...plan.certificates, ...read.map(({ certificate }) => certificate)],
     keys: [...plan.keys, ...read.map(({ key }) => key)],
   };

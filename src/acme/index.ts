@@ -1,0 +1,18 @@
+export {
+  ACME_KEY_KINDS,
+  type AcmeCertificate,
+  type AcmeIdentifier,
+  type AcmeIssuer,
+  type AcmeKeyKind,
+  type AcmePlan,
+  certificateId,
+  type ChallengeType,
+  type OnDemandRules,
+  USUAL_KEY,
+} from './plan.ts';
+export {
+  type CertificatePair,
+  certificatesZone,
+  SharedCertificates,
+  SharedMemoryFault,
+} from './shared-certificates.ts';

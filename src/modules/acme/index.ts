@@ -1,0 +1,69 @@
+import { certificatesZone, SharedCertificates } from '../../acme/index.ts';
+import { acmePlanOf, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { openDictionary } from '../../zone/index.ts';
+import { type AcmeConfig, directives, issuersOf } from './directives.ts';
+import { compileHttpChallenge } from './http-challenge.ts';
+import { OnDemand } from './on-demand.ts';
+import { settle, validate } from './settle.ts';
+import { definedBy, variables } from './variables.ts';
+
+/** What a server or location has of certificates in this worker. */
+interface AcmeResources {
+  readonly certificates: SharedCertificates;
+  /** Aborted when the configuration retires. */
+  readonly retiring: AbortSignal;
+}
+
+/** The longest server name, reverse names of addresses included. */
+const LONGEST_NAME = 253;
+
+const PLAN = 'acme';
+const ZONE = 'acme zone';
+
+function openCertificates(worker: WorkerScope): SharedCertificates {
+  const zone = worker.provided(ZONE) as string;
+  return worker.share(
+    `acme certificates ${zone}`,
+    () => new SharedCertificates(openDictionary(worker.zone(zone), worker.workerId)),
+    () => undefined,
+  );
+}
+
+/** Certificates by ACME (nginx ngx_http_acme_module, RFC 8555). */
+export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
+  name: 'acme',
+  summary: 'Certificates that gw orders and renews itself (ACME).',
+  directives,
+  variables,
+  enabled: (config) => issuersOf(config).length > 0 || config.order !== undefined,
+  validate,
+  settle,
+  writes: (config) => ({ directories: issuersOf(config).flatMap(({ statePath }) => statePath ?? []) }),
+  uses: ({ cluster }) =>
+    cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' }],
+  prepare(configs, master) {
+    const servers = configs.flatMap(({ served }) => served ?? []);
+    const plan = acmePlanOf(servers);
+    master.provide(PLAN, plan);
+    master.provide(ZONE, certificatesZone(plan, servers[0]?.zone).name);
+  },
+  provision: (_, worker) => ({ certificates: openCertificates(worker), retiring: worker.retiring }),
+  defines: ({ served }, { certificates }) =>
+    served?.certificate || served?.onDemand ? definedBy(served, certificates) : {},
+  compile({ served, onDemand }, { certificates, retiring }, { log }) {
+    if (!served) return {};
+    const challenges = new Set(served.issuers.map(({ challenge }) => challenge));
+    const demand = onDemand && new OnDemand({ ask: onDemand.ask, served, certificates, log, retiring });
+    return {
+      ...(challenges.has('http-01') && { postRead: compileHttpChallenge(certificates) }),
+      ...(challenges.has('tls-alpn-01') && {
+        challengePair: (name) =>
+          name.length <= LONGEST_NAME ? certificates.challengeCertificate(name) : undefined,
+      }),
+      ...(demand && { awaitPairs: (x) => demand.await(x) }),
+    };
+  },
+  explanation: {
+    runs: true,
+  },
+});
