@@ -10,7 +10,7 @@ export interface CertificatePair {
 }
 
 /** How a question for a certificate on demand ended. */
-export type DemandOutcome = 'issued' | 'refused' | 'failed';
+type DemandOutcome = 'issued' | 'refused' | 'failed';
 
 /** The shared memory refuses what is to be stored; the message is for the operator. */
 export class SharedMemoryFault extends Error {}

@@ -127,13 +127,18 @@ export async function compileLocation(
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: rehearsedAccess(plan, compiled, context),
-    handshakes: {
-      pairs: parts.find(({ pairs }) => pairs)?.pairs,
-      awaitPairs: parts.find(({ awaitPairs }) => awaitPairs)?.awaitPairs,
-      challengePair: parts.find(({ challengePair }) => challengePair)?.challengePair,
-    },
+    handshakes: handshakesOf(parts),
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
     servedBy: used[parts.findIndex(({ content }) => content)]?.module.name,
+  };
+}
+
+/** What modules do for handshakes. */
+function handshakesOf(parts: readonly LocationParts[]): LocationHandler['handshakes'] {
+  return {
+    pairs: parts.find(({ pairs }) => pairs)?.pairs,
+    awaitPairs: parts.find(({ awaitPairs }) => awaitPairs)?.awaitPairs,
+    challengePair: parts.find(({ challengePair }) => challengePair)?.challengePair,
   };
 }
 

@@ -16,7 +16,7 @@ interface CertificateOrder {
 }
 
 /** `acme_on_demand`. */
-export interface OnDemandConfig {
+interface OnDemandConfig {
   /** A URI of this server, or a URL. */
   readonly ask: string;
   readonly rate: { readonly orders: number; readonly perMs: number };

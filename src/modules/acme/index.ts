@@ -4,6 +4,7 @@ import { openDictionary } from '../../zone/index.ts';
 import { type AcmeConfig, directives, issuersOf } from './directives.ts';
 import { compileHttpChallenge } from './http-challenge.ts';
 import { OnDemand } from './on-demand.ts';
+import { probeIssuer } from './probe.ts';
 import { settle, validate } from './settle.ts';
 import { definedBy, variables } from './variables.ts';
 
@@ -47,6 +48,14 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
     master.provide(PLAN, plan);
     master.provide(ZONE, certificatesZone(plan, servers[0]?.zone).name);
   },
+  async probe(config, live) {
+    // The system's own verification cannot be left out here.
+    const asked = issuersOf(config).filter(({ verifies }) => verifies);
+    const problems = await Promise.all(asked.map((issuer) => probeIssuer(issuer, live)));
+    return problems.flatMap((problem) =>
+      problem ? [{ ...problem, field: config.issuers ? 'issuers' : 'acme' } as const] : [],
+    );
+  },
   provision: (_, worker) => ({ certificates: openCertificates(worker), retiring: worker.retiring }),
   defines: ({ served }, { certificates }) =>
     served?.certificate || served?.onDemand ? definedBy(served, certificates) : {},
@@ -63,6 +72,7 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
       ...(demand && { awaitPairs: (x) => demand.await(x) }),
     };
   },
+  rules: () => import('./rules.ts'),
   explanation: {
     runs: true,
   },

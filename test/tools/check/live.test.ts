@@ -400,6 +400,13 @@ test('an OpenID Provider that is away is found', async () => {
   expect(finding).toMatch(/^GW983 nobody can log in at "idp": .*ECONNREFUSED/);
 });
 
+test('an ACME authority that is away is found', async () => {
+  const issuer =
+    'acme_issuer le { uri http://127.0.0.1:1/directory; state_path off; accept_terms_of_service; }';
+  const [finding] = await found('location / { return 204; }', issuer);
+  expect(finding).toMatch(/^GW527 nothing can be ordered from issuer "le": .*ECONNREFUSED/);
+});
+
 test('every live rule has a case here', () => {
   expect(met).toEqual(LIVE);
 });

@@ -35,19 +35,20 @@ const certificateExpiring: Rule = {
       const fault = expiryFault(certificate.validFrom, certificate.validTo);
       if (fault === undefined || told.has(node)) continue;
       told.add(node);
-      yield { at: node, message: `certificate "${file.text}" ${fault}` };
+      yield { at: node, ...fault, message: `certificate "${file.text}" ${fault.message}` };
     }
   },
 };
 
-function expiryFault(from: string, to: string): string | undefined {
+function expiryFault(from: string, to: string): Pick<Problem, 'message' | 'severity'> | undefined {
   const now = Date.now();
   const [start, end] = [Date.parse(from), Date.parse(to)];
-  if (start > now) return `is not valid before ${dayOf(start)}`;
-  if (end <= now) return `expired on ${dayOf(end)}`;
+  if (start > now) return { message: `is not valid before ${dayOf(start)}` };
+  // Browsers refuse the site now.
+  if (end <= now) return { message: `expired on ${dayOf(end)}`, severity: 'error' };
   const days = Math.floor((end - now) / DAY_MS);
   if (days >= SOON_DAYS) return undefined;
-  return `expires in ${days === 1 ? '1 day' : `${days} days`}, on ${dayOf(end)}`;
+  return { message: `expires in ${days === 1 ? '1 day' : `${days} days`}, on ${dayOf(end)}` };
 }
 
 function dayOf(ms: number): string {

@@ -1,0 +1,42 @@
+import type { AcmeIssuer } from '../../acme/index.ts';
+import { fetchText } from '../../client/index.ts';
+import type { LiveProblem, LiveScope } from '../../contract/index.ts';
+import { isObject, parseJson } from '../../json.ts';
+
+const MOST_BYTES = 1_048_576;
+
+/** Asks an authority for its directory. Returns why nothing can be ordered there. */
+export async function probeIssuer(
+  issuer: AcmeIssuer,
+  live: LiveScope,
+): Promise<Pick<LiveProblem<object>, 'rule' | 'message'> | undefined> {
+  const { name, uri, trusted } = issuer;
+  const fault = await live.once(`acme ${uri} ${trusted?.path ?? ''}`, () => ask(issuer, live.timeoutMs));
+  return fault === undefined
+    ? undefined
+    : {
+        rule: 'acme-authority-unreachable',
+        message: `nothing can be ordered from issuer "${name}": ${fault}`,
+      };
+}
+
+async function ask({ uri, trusted }: AcmeIssuer, timeoutMs: number): Promise<string | undefined> {
+  const asking = new AbortController();
+  const timer = setTimeout(() => asking.abort(), timeoutMs);
+  try {
+    const { status, text } = await fetchText(uri, {
+      signal: asking.signal,
+      mostBytes: MOST_BYTES,
+      trust: trusted && { ca: trusted.text },
+    });
+    const directory = status === 200 ? parseJson(text) : undefined;
+    if (status !== 200) return `status ${status}`;
+    return isObject(directory) && typeof directory['newOrder'] === 'string'
+      ? undefined
+      : 'this is no ACME directory';
+  } catch (error) {
+    return asking.signal.aborted ? 'no response' : (error as Error).message;
+  } finally {
+    clearTimeout(timer);
+  }
+}
