@@ -66,6 +66,20 @@ const examples: Readonly<Record<string, Example>> = {
       expect(headers.get('ratelimit')).toMatch(/^"keys";r=20;t=\d+, "daily";r=999;t=\d+$/);
     },
   },
+  'acme.conf': {
+    env: async () => ({
+      ACME_DIRECTORY: 'http://127.0.0.1:1/directory',
+      ACME_STATE: 'off',
+      HTTPS: `127.0.0.1:${await freePort()}`,
+    }),
+    calls: async (gw) => {
+      await gw.expect('GET /cart?n=1', {
+        status: 301,
+        headers: { location: 'https://shop.example/cart?n=1' },
+      });
+      await gw.expect('GET /.well-known/acme-challenge/unknown', { status: 301 });
+    },
+  },
   'login.conf': {
     env: async (t) => {
       loginProvider = await startProvider(t);

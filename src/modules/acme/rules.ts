@@ -1,5 +1,5 @@
 import type { DirectiveNode } from '../../../grammar/index.ts';
-import type { BlockView } from '../../config/index.ts';
+import { type BlockView, hostOf, isLocal } from '../../config/index.ts';
 import type { CheckedModule, ModuleRule, Problem } from '../../contract/index.ts';
 import { type AcmeConfig, issuersOf } from './directives.ts';
 
@@ -57,21 +57,30 @@ const statePath: ModuleRule<AcmeConfig> = {
 const PLAIN_PORT = '80';
 const TLS_PORT = '443';
 
-/** The ports of a server, and whether they speak TLS. */
-function portsOf(block: BlockView): readonly { readonly port: string; readonly isTls: boolean }[] {
+interface Port {
+  readonly port: string;
+  readonly isTls: boolean;
+  /** Only this machine reaches it: something in front passes on what comes from outside. */
+  readonly isLocal: boolean;
+}
+
+function portsOf(block: BlockView): readonly Port[] {
   const listens = block.own().filter(({ name }) => name.value === 'listen');
-  if (listens.length === 0) return [{ port: PLAIN_PORT, isTls: false }];
+  if (listens.length === 0) return [{ port: PLAIN_PORT, isTls: false, isLocal: false }];
   return listens.map(({ args: [address, ...parameters] }) => ({
     port: /^(?:.*:)?(\d+)$/.exec(address?.value ?? '')?.[1] ?? PLAIN_PORT,
     isTls: parameters.some(({ value }) => value === 'ssl'),
+    isLocal: isLocal(hostOf(address?.value ?? '')),
   }));
 }
 
-function listensOn(config: Checked, wanted: ReturnType<typeof portsOf>[number]): boolean {
+function listensOn(config: Checked, wanted: Pick<Port, 'port' | 'isTls'>): boolean {
   return config
     .blocks('server')
     .flatMap(portsOf)
-    .some(({ port, isTls }) => port === wanted.port && isTls === wanted.isTls);
+    .some(
+      ({ port, isTls, isLocal: isBehind }) => isTls === wanted.isTls && (port === wanted.port || isBehind),
+    );
 }
 
 /** The issuers of a challenge that certificates are ordered from. */
