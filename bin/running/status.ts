@@ -18,6 +18,7 @@ interface Status {
   readonly upstreams: readonly PeerStatus[];
   readonly quotas: readonly QuotaStatus[];
   readonly issuers: readonly IssuerStatus[];
+  readonly certificates: readonly CertificateStatus[];
   readonly flags: Readonly<Record<string, boolean>>;
 }
 
@@ -70,6 +71,15 @@ interface IssuerStatus {
   readonly keysAgeSeconds?: number;
 }
 
+/** A certificate that servers show. */
+interface CertificateStatus {
+  readonly name: string;
+  /** Negative: it has expired so long ago; absent: there is none. */
+  readonly expiresInSeconds?: number;
+  /** Of one that gw orders: orders that have failed since the last one that did not. */
+  readonly failedOrders?: number;
+}
+
 /** An earlier count of requests with its time, for the rate since then. */
 interface Earlier {
   readonly atMs: number;
@@ -111,6 +121,7 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
       issuer: labels['issuer'] ?? '',
       ...(Number.isFinite(value) && { keysAgeSeconds: value }),
     })),
+    certificates: certificatesOf(readings),
     flags: Object.fromEntries(
       readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
     ),
@@ -178,6 +189,21 @@ function quotasOf(readings: MetricSamples): readonly QuotaStatus[] {
   }));
 }
 
+function certificatesOf(readings: MetricSamples): readonly CertificateStatus[] {
+  const failed = new Map(
+    readings.all('gw_acme_failed_orders').map(({ labels, value }) => [labels['name'], value]),
+  );
+  return readings.all('gw_certificate_expiry_seconds').map(({ labels, value }) => {
+    const { name = '' } = labels;
+    const failedOrders = failed.get(name);
+    return {
+      name,
+      ...(value !== 0 && { expiresInSeconds: value }),
+      ...(failedOrders !== undefined && { failedOrders }),
+    };
+  });
+}
+
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations } = status;
   const { version, supervisor = version } = status;
@@ -206,7 +232,7 @@ function statusText(status: Status): string {
 }
 
 /** What the gateway depends on and what it limits. */
-function partTables({ pools, upstreams, quotas, issuers, flags }: Status): readonly string[] {
+function partTables({ pools, upstreams, quotas, issuers, certificates, flags }: Status): readonly string[] {
   return [
     ...table('pools', [
       ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
@@ -235,11 +261,24 @@ function partTables({ pools, upstreams, quotas, issuers, flags }: Status): reado
         age === undefined ? 'never' : `${Math.round(age)} s ago`,
       ]),
     ]),
+    ...table('certificates', [
+      ['CERTIFICATE', 'EXPIRES', 'FAILED ORDERS'],
+      ...certificates.map(({ name, expiresInSeconds, failedOrders }) => [
+        name,
+        expiryText(expiresInSeconds),
+        failedOrders === undefined ? '-' : String(failedOrders),
+      ]),
+    ]),
     ...table('flags', [
       ['FLAG', 'STATE'],
       ...Object.entries(flags).map(([name, on]) => [name, on ? 'on' : 'off']),
     ]),
   ];
+}
+
+function expiryText(seconds: number | undefined): string {
+  if (seconds === undefined) return 'there is none';
+  return seconds < 0 ? `${duration(-seconds)} ago` : `in ${duration(seconds)}`;
 }
 
 function locationCells({ server, location, requests, classes, meanSeconds }: LocationStatus): string[] {

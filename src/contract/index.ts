@@ -39,6 +39,7 @@ export type {
   WorkerScope,
 } from './scope.ts';
 export { openIssuerDocuments } from './issuer-documents.ts';
+export { type CertificateView, showCertificates } from './certificate-view.ts';
 export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
 export { loggedValue, loggedVariable } from './logged-value.ts';

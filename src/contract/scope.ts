@@ -6,6 +6,7 @@ import type { ErrorLog, LogListeners, LogOpener } from '../log/index.ts';
 import type { Account } from '../system/index.ts';
 import type { PeerView, Upstreams } from '../upstream/index.ts';
 import type { Counters, ZoneDeclaration } from '../zone/index.ts';
+import type { CertificateView } from './certificate-view.ts';
 import type { TrialApi } from './trial.ts';
 
 /**
@@ -160,6 +161,10 @@ export interface WorkerScope extends ResourceScope {
   addTrials(api: TrialApi): void;
   /** The APIs of `addTrials`, in the same order in every worker; complete when all locations are compiled. */
   readonly trials: readonly TrialApi[];
+  /** Adds certificates that servers show. */
+  addCertificates(source: () => readonly CertificateView[]): void;
+  /** The certificates of `addCertificates` at this moment; complete when all locations are compiled. */
+  readonly certificates: readonly CertificateView[];
   /** Complete when all locations are compiled. */
   readonly view: GatewayView;
   /** Listeners that receive every line of this thread's error logs. */

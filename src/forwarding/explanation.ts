@@ -41,6 +41,7 @@ export function unconnected(scope: Scope): Unconnected {
       block: (address) => upstreams.block(address),
       memberLookup: () => undefined,
       hosts: () => ({ group: (host, port) => unresolved(`${host}:${port}`), socket: unresolved }),
+      texts: () => Promise.resolve([]),
     },
     connections: () => NOTHING_OPEN,
     caches,

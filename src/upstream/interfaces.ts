@@ -182,6 +182,8 @@ export interface Upstreams {
    * Returns the groups of hosts from variables, for the `resolver` settings of a location. To be called at load time.
    */
   hosts(resolving: Resolving): RequestHosts;
+  /** Looks up the TXT records of a name; none if there is no such name. Rejects with a `ResolveFault`. */
+  texts(resolving: Resolving, name: string): Promise<readonly string[]>;
 }
 
 /** A name whose addresses are the peers of a group; `service` looks up SRV records. */

@@ -117,6 +117,10 @@ export class OpenUpstreams implements Upstreams {
     return hosts;
   }
 
+  texts({ resolver, timeoutMs }: Resolving, name: string): Promise<readonly string[]> {
+    return this.#resolver({ resolver, timeoutMs }).texts(name);
+  }
+
   /** Closes the groups. Requests that still have a peer may finish later. */
   close(): void {
     for (const watch of this.#watches) watch.close();

@@ -1,12 +1,20 @@
 import { type Caches, openCaches } from '../cache/index.ts';
 import { type Clusters, openClusters } from '../cluster/index.ts';
 import type { CompiledGateway } from '../compile/index.ts';
-import type { Check, CoreConfig, GatewayView, TrialApi, WorkerScope } from '../contract/index.ts';
+import type {
+  CertificateView,
+  Check,
+  CoreConfig,
+  GatewayView,
+  TrialApi,
+  WorkerScope,
+} from '../contract/index.ts';
 import { type Health, OpenHealth } from '../health/index.ts';
 import type { ErrorLog, HeldLogs, LogListeners, LogOpener } from '../log/index.ts';
 import { compile } from '../pipeline.ts';
 import { OpenUpstreams, serversOfBlock, type Upstreams } from '../upstream/index.ts';
 import type { Counters, ZoneDeclaration } from '../zone/index.ts';
+import { showFiles } from './certificate-files.ts';
 import type { Shipment } from './messages.ts';
 import { OwnedResources, type SharedResources } from './resources.ts';
 
@@ -64,6 +72,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
   readonly logOpener: LogOpener;
   readonly checks = new Map<string, Check>();
   readonly trials: TrialApi[] = [];
+  readonly #certificates: (() => readonly CertificateView[])[] = [];
   readonly #shipment: Shipment;
   readonly #isDraining: () => boolean;
   readonly #retiring = new AbortController();
@@ -95,6 +104,7 @@ export class Configuration extends OwnedResources implements WorkerScope {
       configuration.#caches = openCaches(shipment.plan.caches, configuration);
       const { plan } = shipment;
       configuration.#clusters = openClusters(plan.clusters, configuration, plan.main);
+      showFiles(plan, configuration);
       configuration.#compiled = await compile(shipment.plan, configuration);
       return configuration;
     } catch (error) {
@@ -160,6 +170,14 @@ export class Configuration extends OwnedResources implements WorkerScope {
 
   addCheck(name: string, check: Check): void {
     this.checks.set(name, probeOf(check));
+  }
+
+  addCertificates(source: () => readonly CertificateView[]): void {
+    this.#certificates.push(source);
+  }
+
+  get certificates(): readonly CertificateView[] {
+    return this.#certificates.flatMap((source) => source());
   }
 
   addTrials(api: TrialApi): void {

@@ -8,6 +8,8 @@ export interface DnsRecords {
   /** IPv4 and IPv6 addresses. */
   readonly addresses?: readonly string[];
   readonly services?: readonly { priority: number; weight: number; port: number; target: string }[];
+  /** TXT records; each of up to 255 characters is one string. */
+  readonly texts?: readonly string[];
   /** The name is an alias (CNAME). Addresses beside it are those of the alias. */
   readonly alias?: string;
   /** Further records, before the others: CNAME, DNAME or A, each with its owner. */
@@ -27,19 +29,19 @@ export interface DnsRecords {
   readonly forged?: (answer: Buffer) => readonly Buffer[];
 }
 
-type QuestionType = 'A' | 'AAAA' | 'SRV';
+type QuestionType = 'A' | 'AAAA' | 'SRV' | 'TXT';
 
 export interface DnsServer {
   readonly port: number;
   /** Names without an entry do not exist (3 NXDOMAIN). */
   readonly names: Map<string, DnsRecords>;
-  /** `A name`, `AAAA name`, `SRV name`: every question so far. */
+  /** `A name`, `TXT name` and so on: every question so far. */
   readonly asked: string[];
   /** The transport, source port and id of every question so far: `udp 40000 1`. */
   readonly sources: string[];
 }
 
-const TYPES: Readonly<Record<number, string>> = { 1: 'A', 28: 'AAAA', 33: 'SRV' };
+const TYPES: Readonly<Record<number, string>> = { 1: 'A', 28: 'AAAA', 33: 'SRV', 16: 'TXT' };
 const CODES = { A: 1, CNAME: 5, DNAME: 39 } as const;
 const NXDOMAIN = 3;
 const TRUNCATED_BIT = 0x0200;
@@ -132,7 +134,7 @@ function answerTo(question: Buffer, type: number, records: DnsRecords | undefine
 }
 
 function recordsFor(type: number, records: DnsRecords, ttl: number): Buffer[] {
-  const { addresses = [], services = [], alias, others = [] } = records;
+  const { addresses = [], services = [], texts = [], alias, others = [] } = records;
   const owner = alias === undefined ? ASKED : nameBytes(alias);
   const ofType = type === 1 || type === 28 ? addresses.filter((ip) => isIPv4(ip) === (type === 1)) : [];
   return [
@@ -147,11 +149,18 @@ function recordsFor(type: number, records: DnsRecords, ttl: number): Buffer[] {
     ...(type === 33
       ? services.map((service) => record(owner, type, { ttl, content: serviceBytes(service) }))
       : []),
+    ...(type === 16 ? texts.map((text) => record(owner, type, { ttl, content: textBytes(text) })) : []),
   ];
 }
 
 function record(owner: Buffer, type: number, { ttl, content }: { ttl: number; content: Buffer }): Buffer {
   return Buffer.concat([owner, numbers(type, 1, ttl >>> 16, ttl & 0xffff, content.length), content]);
+}
+
+/** The strings of a TXT record, each after its length. */
+function textBytes(text: string): Buffer {
+  const strings = text.match(/[^]{1,255}/g) ?? [''];
+  return Buffer.concat(strings.flatMap((one) => [Buffer.from([one.length]), Buffer.from(one, 'latin1')]));
 }
 
 /** Numbers of 16 bits. */

@@ -1,5 +1,6 @@
 import type { LocationMatch } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
+import { certificates } from './certificates.ts';
 import { cluster } from './cluster.ts';
 import { type Endpoint, sendText } from './endpoint.ts';
 import { flag, flagList, flagSet, flagUnset } from './flags.ts';
@@ -55,6 +56,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   metricsDescribe,
   metrics,
   cluster,
+  certificates,
   live,
   ready,
 ];

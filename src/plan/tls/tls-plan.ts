@@ -7,6 +7,8 @@ import type { Key } from '../../system/index.ts';
 export interface TlsPlan {
   /** PEM texts with their chains. */
   readonly certificates: readonly string[];
+  /** The files of the certificates as written. */
+  readonly names: readonly string[];
   /** PEM texts in the order of the certificates. */
   readonly keys: readonly Key[];
   /** The file names, with variables, of pairs that are read in each handshake. */

@@ -69,8 +69,7 @@ class TlsPlanner {
     if (this.#failed || !settings) return undefined;
     const plan: TlsPlan = {
       ...settings,
-      certificates: pairs.map(({ certificate }) => certificate),
-      keys: pairs.map(({ key }) => key),
+      ...contentsOf(pairs),
       named: certificates.flatMap((file, index) => namedPair(file, keys[index]) ?? []),
       passwords,
       certificateCache: config.certificateCache,
@@ -109,7 +108,7 @@ class TlsPlanner {
       () => readKey(keyFile, { certificate, passwords, read: this.#read }),
       index,
     );
-    return key && { certificate, key };
+    return key && { name: file.text, certificate, key };
   }
 
   /** Returns the pair of `ssl_conf_command Certificate` and `PrivateKey`, which replaces a pair of directives. */
@@ -120,6 +119,7 @@ class TlsPlanner {
     return this.#try('commands', () => {
       const certificate = readCertificate(certificateFile, this.#read);
       return {
+        name: certificateFile.text,
         certificate,
         key: readKey(keyFile ?? certificateFile, { certificate, passwords, read: this.#read }),
       };
@@ -228,8 +228,18 @@ function staplingFault(
 
 /** A certificate with its chain, and its key. */
 interface Pair {
+  /** The file of the certificate as written. */
+  readonly name: string;
   readonly certificate: string;
   readonly key: TlsPlan['keys'][number];
+}
+
+function contentsOf(pairs: readonly Pair[]): Pick<TlsPlan, 'certificates' | 'names' | 'keys'> {
+  return {
+    certificates: pairs.map(({ certificate }) => certificate),
+    names: pairs.map(({ name }) => name),
+    keys: pairs.map(({ key }) => key),
+  };
 }
 
 /** Returns the last pair of each key type: as in OpenSSL, it replaces the earlier ones. */

@@ -84,6 +84,14 @@ export class QuietScope implements ExplainScope {
     // Health is never checked.
   }
 
+  addCertificates(): void {
+    // No status is shown.
+  }
+
+  get certificates(): readonly [] {
+    return [];
+  }
+
   addTrials(): void {
     // No request is tried.
   }

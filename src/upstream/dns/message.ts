@@ -4,7 +4,7 @@ import { type Answer, decode, encode, type Packet, RECURSION_DESIRED, type SrvDa
 export interface Question {
   /** In lower case, without a dot at its end. */
   readonly name: string;
-  readonly type: 'A' | 'AAAA' | 'SRV';
+  readonly type: 'A' | 'AAAA' | 'SRV' | 'TXT';
 }
 
 /** The response of a name server. */
@@ -27,6 +27,11 @@ export type DnsRecord = {
       readonly target: string | undefined;
     }
   | ({ readonly type: 'SRV' } & ServiceData)
+  | {
+      readonly type: 'TXT';
+      /** Its strings, put together. */
+      readonly text: string;
+    }
 );
 
 /** The content of an SRV record (RFC 2782). */
@@ -126,6 +131,7 @@ function recordOf(answer: Answer): DnsRecord | [] {
   if (type === 'A' || type === 'AAAA') return { ...head, type, address: answer.data };
   if (type === 'CNAME' || type === 'DNAME') return { ...head, type, target: questionName(answer.data) };
   if (type === 'SRV') return { ...head, type, ...serviceOf(answer.data) };
+  if (type === 'TXT') return { ...head, type, text: [answer.data].flat().join('') };
   return [];
 }
 

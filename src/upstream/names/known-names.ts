@@ -27,8 +27,8 @@ export interface Known {
   readonly untilMs: number;
 }
 
-/** The subject of a lookup: the addresses of a name, or its SRV records. */
-export type Wanted = 'addresses' | 'services';
+/** The subject of a lookup: the addresses of a name, or its SRV or TXT records. */
+export type Wanted = 'addresses' | 'services' | 'texts';
 
 interface Lookup {
   readonly wanted: Wanted;
@@ -105,6 +105,7 @@ export class KnownNames {
     const { ipv4 = true, ipv6 = true, validMs } = this.#resolver ?? {};
     const questions: Question[] = [];
     if (wanted === 'services') questions.push({ name, type: 'SRV' });
+    else if (wanted === 'texts') questions.push({ name, type: 'TXT' });
     else {
       if (ipv4) questions.push({ name, type: 'A' });
       if (ipv6) questions.push({ name, type: 'AAAA' });

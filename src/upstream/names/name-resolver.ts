@@ -101,6 +101,17 @@ export class NameResolver {
     return { records: services, validMs };
   }
 
+  /** Looks up the TXT records of a name; none if there is no such name. Rejects with a `ResolveFault`. */
+  async texts(name: string): Promise<readonly string[]> {
+    try {
+      const { records } = await this.#ask('texts', name);
+      return records.flatMap((record) => (record.type === 'TXT' ? record.text : []));
+    } catch (fault) {
+      if (fault instanceof NameFault && fault.isAbsent) return [];
+      throw fault;
+    }
+  }
+
   /** Ends all queries. */
   close(): void {
     this.#isClosed = true;

@@ -3,6 +3,8 @@
  * `Refusal` with a 4xx or 5xx status. Times are milliseconds since the epoch.
  */
 
+import type { CertificateState, QuotaLoad } from './part-loads.ts';
+
 /** The header of writes: pages of other origins cannot send it without a preflight request. */
 export const WRITE_HEADER = 'x-gw-console';
 
@@ -43,6 +45,8 @@ export interface Overview {
   readonly quotas: readonly QuotaLoad[];
   /** Issuers of tokens whose keys are fetched; `null`: they never were. */
   readonly issuers: readonly { readonly name: string; readonly keysAgeMs: number | null }[];
+  /** Certificates that servers show, those that end first at the beginning. */
+  readonly certificates: readonly CertificateState[];
   readonly upstreams: readonly UpstreamLoad[];
   /** The configuration has clusters. */
   readonly hasClusters: boolean;
@@ -59,13 +63,6 @@ export interface UpstreamLoad {
     /** Active requests, in all workers. */
     readonly requests: number;
   }[];
-}
-
-export interface QuotaLoad {
-  readonly name: string;
-  readonly passed: number;
-  readonly refused: number;
-  readonly failed: number;
 }
 
 interface Gateway {

@@ -1,7 +1,8 @@
 import type { WorkerScope } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { MetricFamily, MetricSample } from '../../../zone/index.ts';
-import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, QuotaLoad, WorkerLoad } from './contract.ts';
+import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, WorkerLoad } from './contract.ts';
+import type { QuotaLoad } from './part-loads.ts';
 import { type History, type LocationTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
 
 /** Metrics by one of their labels: values, and the buckets of histograms. */
@@ -99,6 +100,15 @@ function issuerKeys(families: readonly MetricFamily[]): Overview['issuers'] {
   }));
 }
 
+function certificateStates({ certificates }: WorkerScope): Overview['certificates'] {
+  return certificates
+    .toSorted((a, b) => (a.notAfterMs ?? 0) - (b.notAfterMs ?? 0))
+    .slice(0, MOST_CERTIFICATES);
+}
+
+/** Certificates that a page shows. */
+const MOST_CERTIFICATES = 200;
+
 const RECENT_MS = 60_000;
 
 /** Compiles the overview, from the counters of all workers. */
@@ -133,6 +143,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
       rings: ringLoads(families),
       quotas: quotaLoads(families),
       issuers: issuerKeys(families),
+      certificates: certificateStates(worker),
       upstreams,
       hasClusters: worker.clusters.size > 0,
     };

@@ -1,13 +1,14 @@
-import type { CommandLoad, DatabaseLoad, QuotaLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
+import type { CommandLoad, DatabaseLoad, UpstreamLoad, WorkerLoad } from '../../contract.ts';
+import type { QuotaLoad } from '../../part-loads.ts';
 import { quantile } from '../pace.ts';
 import { type Child, h } from '../dom.ts';
-import { ago, bytes, clock, count, latency, percent, plural } from '../format.ts';
+import { ago, bytes, clock, count, latency, percent, plural, span } from '../format.ts';
 import type { LiveOverview } from '../api.ts';
 import { meter } from '../marks.ts';
 
 /** Returns the parts that the gateway depends on: databases, stores, rings, workers, upstreams, configuration. */
 export function partCards(seen: LiveOverview): readonly HTMLElement[] {
-  const { databases, stores, rings, quotas, issuers, workers, upstreams, bounds } = seen;
+  const { databases, stores, rings, quotas, issuers, certificates, workers, upstreams, bounds } = seen;
   return [
     card(
       'Databases',
@@ -29,6 +30,15 @@ export function partCards(seen: LiveOverview): readonly HTMLElement[] {
     ),
     ...(quotas.length > 0 ? [card('Quotas', '', quotas.map(quotaRow))] : []),
     ...(issuers.length > 0 ? [card('Issuers of tokens', '', issuers.map(issuerRow))] : []),
+    ...(certificates.length > 0
+      ? [
+          card(
+            'Certificates',
+            '',
+            certificates.map((one) => certificateRow(one, seen.nowMs)),
+          ),
+        ]
+      : []),
     card('Upstreams', 'This configuration has no upstream groups.', upstreams.map(upstreamRow)),
     configurationCard(seen),
   ];
@@ -100,6 +110,26 @@ function issuerRow({ name, keysAgeMs }: LiveOverview['issuers'][number]): HTMLEl
     value: keysAgeMs === null ? 'no keys' : 'keys',
     detail: keysAgeMs === null ? 'never fetched' : `fetched ${Math.round(keysAgeMs / 1_000)} s ago`,
   });
+}
+
+function certificateRow(
+  { name, state, notAfterMs, isOrdered, nextMs = 0, fault }: LiveOverview['certificates'][number],
+  nowMs: number,
+): HTMLElement {
+  const left = notAfterMs === undefined ? 0 : (notAfterMs - nowMs) / 1_000;
+  const ends = {
+    missing: 'there is none',
+    expired: `expired ${span(-left)} ago`,
+    valid: `ends in ${span(left)}`,
+  };
+  const next =
+    nextMs === 0
+      ? ''
+      : nextMs > nowMs
+        ? `next order in ${span((nextMs - nowMs) / 1_000)}`
+        : 'an order is due';
+  const detail = [isOrdered === true ? 'it is being ordered' : next, fault].filter(Boolean).join(' · ');
+  return row(name, { value: ends[state], detail });
 }
 
 function upstreamRow({ name, peers }: UpstreamLoad): HTMLElement {

@@ -1,0 +1,456 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorLog } from '../../log/index.ts';
+import type { AcmeCertificate, AcmeIssuer, OnDemandRules } from '../plan.ts';
+import { AcmeFault } from '../protocol/index.ts';
+import { type CertificatePair, type SharedCertificates, SharedMemoryFault } from '../shared-certificates.ts';
+import { openSession } from './account.ts';
+import type { KeptFacts } from './certificate-facts.ts';
+import { type FaultLines, shownTime } from './fault-lines.ts';
+import type { IssuerState } from './issuer-state.ts';
+import { examine, KeptEntry } from './kept-entry.ts';
+import { obtain, type Session } from './order.ts';
+import type { ProofStore } from './proofs.ts';
+import { afterFailure, isPollDue, NO_ATTEMPTS, postponePoll, rememberWindow } from './schedule.ts';
+
+/** How an order ended, in metrics. */
+type OrderResult = 'issued' | 'failed' | 'refused';
+
+/** What keeps other gateways of a cluster from ordering the same certificate, and gives them what was ordered. */
+export interface Companions {
+  /** `unknown`: the store of the cluster cannot be asked. */
+  lock(issuer: string, id: string): Promise<'ours' | 'others' | 'unknown'>;
+  /** Ends the lock when the others have had time to hear of the certificate. */
+  unlock(issuer: string, id: string): void;
+  /** The certificate that one of the gateways has told last. */
+  newest(issuer: string, id: string): CertificatePair | undefined;
+  /** Tells the other gateways of a certificate. */
+  publish(issuer: string, id: string, pair: CertificatePair): void;
+}
+
+interface KeeperParts {
+  readonly issuer: AcmeIssuer;
+  readonly certificates: readonly AcmeCertificate[];
+  readonly onDemand: readonly OnDemandRules[];
+  readonly state: IssuerState;
+  readonly shared: SharedCertificates;
+  readonly store: ProofStore;
+  readonly log: ErrorLog;
+  readonly lines: FaultLines;
+  readonly count: (result: OrderResult) => void;
+  readonly texts: (name: string) => Promise<readonly string[]>;
+  readonly companions?: Companions | undefined;
+}
+
+/** Orders of one issuer at the same time. */
+const MOST_ORDERS = 5;
+const MOST_POLLS = 2;
+/** Certificates that are read from disk at the same time. */
+const MOST_READ = 16;
+const REQUESTS_MS = 2_000;
+const RETRY_MS = 60_000;
+/** How long it is remembered that a certificate on demand could not be had. */
+const FORGOTTEN_MS = 86_400_000;
+/** The authority could not be asked for a renewal window. */
+const POLL_AGAIN_MS = 3_600_000;
+/** How long the order of another gateway is waited for before it is asked again. */
+const HELD_MS = 15_000;
+/** So long without the store of the cluster, a gateway orders what is missing by itself. */
+const ALONE_MS = 300_000;
+
+/** The certificates of one issuer, in the worker that holds the seat. */
+export class IssuerKeeper {
+  readonly #parts: KeeperParts;
+  readonly #entries = new Map<string, KeptEntry>();
+  readonly #ending = new AbortController();
+  readonly #working = new Set<Promise<void>>();
+  #session: Promise<Session> | undefined;
+  #orders = 0;
+  #polls = 0;
+  #isLooking = false;
+  #requestsMs = -Infinity;
+  #retriedMs = -Infinity;
+  /** Since when the store of the cluster cannot be asked. */
+  #aloneSinceMs: number | undefined;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    for (const certificate of parts.certificates) {
+      const entry = new KeptEntry(certificate, false);
+      this.#entries.set(entry.id, entry);
+    }
+  }
+
+  get issuer(): AcmeIssuer {
+    return this.#parts.issuer;
+  }
+
+  entry(id: string): KeptEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** How many certificates on demand there are. */
+  get demanded(): number {
+    return [...this.#entries.values()].filter(({ isOnDemand, facts }) => isOnDemand && facts).length;
+  }
+
+  facts(nowMs: number): readonly KeptFacts[] {
+    return [...this.#entries.values()].map((entry) => entry.shown(nowMs, this.issuer.renewBeforeMs));
+  }
+
+  /** Reads what is stored, and lets it serve. */
+  async open(): Promise<void> {
+    const { state, onDemand } = this.#parts;
+    if (onDemand.length > 0)
+      for (const id of await state.ids()) if (!this.#entries.has(id)) this.#addStored(id);
+    const waiting = [...this.#entries.values()];
+    const readAll = async (): Promise<void> => {
+      for (let entry = waiting.shift(); entry; entry = waiting.shift()) await this.#restore(entry);
+    };
+    await Promise.all(Array.from({ length: MOST_READ }, readAll));
+  }
+
+  /** A certificate on demand that an earlier start has ordered is named by its directory. */
+  #addStored(id: string): void {
+    for (const { key } of this.#parts.onDemand) {
+      const identifiers = [{ type: 'dns', value: id }] as const;
+      const entry = new KeptEntry({ issuer: this.issuer.name, identifiers, key }, true);
+      if (entry.id === id) this.#entries.set(id, entry);
+    }
+  }
+
+  async #restore(entry: KeptEntry): Promise<void> {
+    const { state, shared } = this.#parts;
+    const kept = await state.certificate(entry.id);
+    entry.restore(kept);
+    // Another worker may have died before it could write.
+    const pair = kept.pair ?? shared.certificate(entry.id);
+    const examined = pair && (await examine(pair, entry.certificate, 'any time'));
+    if (!pair || !examined) return;
+    if ('fault' in examined)
+      return this.#log('error', entry, `the stored one cannot serve: ${examined.fault}`);
+    entry.facts = examined.facts;
+    this.#share(entry, pair);
+  }
+
+  /** Begins what is due. To be called some times in a second. */
+  tick(nowMs: number): void {
+    this.#look(nowMs);
+    const { renewBeforeMs } = this.issuer;
+    const due = [...this.#entries.values()]
+      .filter((entry) => !entry.isBusy && entry.nextMs(nowMs, renewBeforeMs) <= nowMs)
+      .toSorted((one, other) => (one.facts?.notAfterMs ?? 0) - (other.facts?.notAfterMs ?? 0));
+    for (const entry of due.slice(0, Math.max(0, MOST_ORDERS - this.#orders)))
+      void this.#begin(entry, () => this.#order(entry));
+    if (due.length === 0) this.#pollOne(nowMs);
+  }
+
+  /** Orders a certificate for a client that waits. Resolves with whether there is one now. */
+  async demand(certificate: AcmeCertificate): Promise<boolean> {
+    const fresh = new KeptEntry(certificate, true);
+    const entry = this.#entries.get(fresh.id) ?? fresh;
+    this.#entries.set(entry.id, entry);
+    const isPaused = entry.attempts.failures > 0 && entry.nextMs(Date.now(), undefined) > Date.now();
+    if (!entry.facts && !entry.isBusy && !isPaused) await this.#begin(entry, () => this.#order(entry));
+    return entry.facts !== undefined;
+  }
+
+  /** Takes over a certificate that another gateway has ordered, if it is newer and may serve. */
+  async adopt(id: string, pair: CertificatePair): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry && !entry.isBusy) await this.#begin(entry, async () => void (await this.#adopted(entry, pair)));
+  }
+
+  async #adopted(entry: KeptEntry, pair: CertificatePair): Promise<boolean> {
+    const examined = await examine(pair, entry.certificate, 'now');
+    if ('fault' in examined) {
+      this.#log('warn', entry, `the one of another gateway cannot serve: ${examined.fault}`);
+      return false;
+    }
+    const { notAfterMs } = examined.facts;
+    if (notAfterMs <= (entry.facts?.notAfterMs ?? 0)) return false;
+    await this.#store(entry, pair, examined.facts);
+    this.#log('notice', entry, `taken over from another gateway, valid until ${shownTime(notAfterMs)}`);
+    return true;
+  }
+
+  /** Breaks off what goes on. Orders are resumed by whoever takes the seat. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await Promise.allSettled(this.#working);
+  }
+
+  #begin(entry: KeptEntry, act: () => Promise<void>): Promise<void> {
+    entry.isBusy = true;
+    this.#orders += 1;
+    const work = act().finally(() => {
+      entry.isBusy = false;
+      this.#orders -= 1;
+      this.#working.delete(work);
+    });
+    this.#working.add(work);
+    return work;
+  }
+
+  async #order(entry: KeptEntry): Promise<void> {
+    try {
+      if (!(await this.#mayOrder(entry)) || (await this.#isOrdered(entry))) return;
+      const pair = await this.#obtained(entry);
+      await this.#take(entry, pair);
+      this.#parts.count('issued');
+    } catch (error) {
+      if (this.#ending.signal.aborted) return;
+      const isRefused = error instanceof AcmeFault && error.kind === 'rateLimited';
+      this.#parts.count(isRefused ? 'refused' : 'failed');
+      await this.#failed(entry, error as Error);
+      if (error instanceof SessionFault) await this.#failAll(error);
+    } finally {
+      this.#parts.companions?.unlock(this.issuer.name, entry.id);
+    }
+  }
+
+  /** Returns whether another gateway has ordered it just before. */
+  async #isOrdered(entry: KeptEntry): Promise<boolean> {
+    const pair = this.#parts.companions?.newest(this.issuer.name, entry.id);
+    return pair !== undefined && !entry.attempts.isWanted && (await this.#adopted(entry, pair));
+  }
+
+  /** Only one gateway of a cluster orders a certificate. Without the store, what is missing is ordered all the same. */
+  async #mayOrder(entry: KeptEntry): Promise<boolean> {
+    const { companions } = this.#parts;
+    if (!companions) return true;
+    const holder = await companions.lock(this.issuer.name, entry.id);
+    const nowMs = Date.now();
+    if (holder !== 'unknown') this.#aloneSinceMs = undefined;
+    else this.#aloneSinceMs ??= nowMs;
+    const isAlone = nowMs - (this.#aloneSinceMs ?? nowMs) >= ALONE_MS;
+    if (holder === 'ours' || (isAlone && entry.isUrgent(nowMs))) return true;
+    entry.heldUntilMs = nowMs + HELD_MS;
+    return false;
+  }
+
+  async #obtained(entry: KeptEntry, isAgain = false): Promise<CertificatePair> {
+    const session = await this.#open();
+    try {
+      return await this.#obtain(entry, session);
+    } catch (error) {
+      const isLost = error instanceof AcmeFault && error.kind === 'accountDoesNotExist';
+      if (!isLost || isAgain) throw error;
+      this.#session = undefined;
+      return this.#obtained(entry, true);
+    }
+  }
+
+  #obtain(entry: KeptEntry, session: Session): Promise<CertificatePair> {
+    const { issuer, state, store, texts } = this.#parts;
+    const { certificate, id } = entry;
+    return obtain({
+      session,
+      issuer,
+      certificate,
+      placed: entry.order,
+      replaces: entry.facts?.certificateId,
+      store,
+      texts,
+      signal: this.#ending.signal,
+      warn: (message) => this.#log('warn', entry, message),
+      save: async (order) => {
+        entry.order = order;
+        await state.saveOrder(id, order);
+      },
+      forget: () => this.#forgetOrder(entry),
+    });
+  }
+
+  async #forgetOrder(entry: KeptEntry): Promise<void> {
+    entry.order = undefined;
+    await this.#parts.state.forgetOrder(entry.id);
+  }
+
+  /** Lets a new certificate serve, if it may. */
+  async #take(entry: KeptEntry, pair: CertificatePair): Promise<void> {
+    const examined = await examine(pair, entry.certificate, 'now');
+    if ('fault' in examined) {
+      await this.#forgetOrder(entry);
+      throw new Error(`the authority has sent a chain that cannot serve: ${examined.fault}`);
+    }
+    const { facts } = examined;
+    await this.#store(entry, pair, facts);
+    this.#parts.companions?.publish(this.issuer.name, entry.id, pair);
+    const nextMs = entry.nextMs(Date.now(), this.issuer.renewBeforeMs);
+    this.#log(
+      'notice',
+      entry,
+      `issued, valid until ${shownTime(facts.notAfterMs)}; next order at ${shownTime(nextMs)}`,
+    );
+    if (facts.notBeforeMs > Date.now())
+      this.#log(
+        'warn',
+        entry,
+        `it is not valid before ${shownTime(facts.notBeforeMs)}: the clock of this machine may be wrong`,
+      );
+  }
+
+  /** What is remembered is written first: killed in between, the order is still there, and gives the certificate. */
+  async #store(
+    entry: KeptEntry,
+    pair: CertificatePair,
+    facts: NonNullable<KeptEntry['facts']>,
+  ): Promise<void> {
+    const { state } = this.#parts;
+    entry.settle(facts);
+    await state.saveRecord(entry.id, entry);
+    await state.savePair(entry.id, pair);
+    this.#share(entry, pair);
+  }
+
+  #share(entry: KeptEntry, pair: CertificatePair): void {
+    try {
+      this.#parts.shared.putCertificate(entry.id, pair);
+      entry.unshared = undefined;
+    } catch (error) {
+      if (!(error instanceof SharedMemoryFault)) throw error;
+      if (!entry.unshared) this.#log('error', entry, `it cannot serve: ${error.message}`);
+      entry.unshared = pair;
+    }
+  }
+
+  async #failed(entry: KeptEntry, error: Error): Promise<void> {
+    const nowMs = Date.now();
+    const { message: fault } = error;
+    const { retryAfterMs: waitMs } = causeOf(error);
+    entry.attempts = afterFailure(entry.attempts, { fault, waitMs, nowMs });
+    const { issuer, lines, state } = this.#parts;
+    const nextMs = entry.isOnDemand && !entry.facts ? nowMs : entry.nextMs(nowMs, issuer.renewBeforeMs);
+    lines.tell({ issuer: issuer.name, id: entry.id, fault, nextMs, isUrgent: entry.isUrgent(nowMs) });
+    if (entry.isOnDemand && !entry.facts) return;
+    await state.saveRecord(entry.id, entry);
+  }
+
+  /** An authority that cannot be reached, or refuses the account, is not asked once for each certificate. */
+  async #failAll(error: Error): Promise<void> {
+    const nowMs = Date.now();
+    for (const entry of this.#entries.values())
+      if (!entry.isBusy && entry.nextMs(nowMs, this.issuer.renewBeforeMs) <= nowMs)
+        await this.#failed(entry, error);
+  }
+
+  #open(): Promise<Session> {
+    const { issuer, state, log } = this.#parts;
+    this.#session ??= openSession({ issuer, state, log, signal: this.#ending.signal }).catch(
+      (error: Error) => {
+        this.#session = undefined;
+        throw new SessionFault(error.message, { cause: error });
+      },
+    );
+    return this.#session;
+  }
+
+  /** Asks the authority when one of the certificates is to be renewed. */
+  #pollOne(nowMs: number): void {
+    if (this.issuer.renewBeforeMs !== undefined || this.#polls >= MOST_POLLS) return;
+    const entry = [...this.#entries.values()].find(
+      ({ facts, window, isBusy }) =>
+        !isBusy && facts?.certificateId !== undefined && isPollDue(window, facts.certificateId, nowMs),
+    );
+    const certificate = entry?.facts?.certificateId;
+    if (!entry || certificate === undefined) return;
+    this.#polls += 1;
+    void this.#begin(entry, () => this.#poll(entry, certificate)).finally(() => (this.#polls -= 1));
+  }
+
+  async #poll(entry: KeptEntry, certificate: string): Promise<void> {
+    const { window: before } = entry;
+    try {
+      const { client } = await this.#open();
+      const { renewalInfo } = await client.directory();
+      if (renewalInfo === undefined) entry.window = postponePoll(before, { certificate, nowMs: Date.now() });
+      else {
+        const told = await client.renewalInfo(certificate);
+        const drawn = { nowMs: Date.now(), random: Math.random() };
+        entry.window = rememberWindow(before, { ...told, certificate }, drawn);
+        this.#tellMoved(entry, before, told.explanationUrl);
+      }
+    } catch (error) {
+      if (this.#ending.signal.aborted) return;
+      const { retryAfterMs: waitMs = POLL_AGAIN_MS } = causeOf(error as Error);
+      entry.window = postponePoll(before, { certificate, nowMs: Date.now(), waitMs });
+      this.#log('info', entry, `its renewal window could not be asked for: ${(error as Error).message}`);
+    }
+    await this.#parts.state.saveRecord(entry.id, entry);
+  }
+
+  #tellMoved(entry: KeptEntry, before: KeptEntry['window'], why: string | undefined): void {
+    const { chosen } = entry.window ?? {};
+    if (!chosen || chosen.atMs === before?.chosen?.atMs || chosen.atMs > Date.now()) return;
+    this.#log('notice', entry, `the authority wants it renewed now${why === undefined ? '' : ` (${why})`}`);
+  }
+
+  /** Looks at the requests of operators, and tries again what could not be stored or shared. */
+  #look(nowMs: number): void {
+    if (this.#isLooking) return;
+    const isAgain = Math.abs(nowMs - this.#retriedMs) >= RETRY_MS;
+    const isAsked = Math.abs(nowMs - this.#requestsMs) >= REQUESTS_MS;
+    if (!isAgain && !isAsked) return;
+    if (isAgain) this.#retriedMs = nowMs;
+    this.#requestsMs = nowMs;
+    this.#isLooking = true;
+    const work = this.#lookAt(isAgain).finally(() => {
+      this.#isLooking = false;
+      this.#working.delete(work);
+    });
+    this.#working.add(work);
+  }
+
+  async #lookAt(isAgain: boolean): Promise<void> {
+    const { state } = this.#parts;
+    for (const request of await state.requests()) {
+      const entry = this.#entries.get(request.id);
+      if (entry) {
+        const isRevoked = request.kind === 'revoked';
+        this.#log(
+          'notice',
+          entry,
+          isRevoked ? 'it was revoked, and is ordered anew' : 'an operator wants it renewed',
+        );
+        entry.attempts = { ...NO_ATTEMPTS, isWanted: true };
+        await state.saveRecord(entry.id, entry);
+      } else
+        this.#parts.log.write(
+          'warn',
+          `issuer "${this.issuer.name}" has no certificate "${request.id}" to renew`,
+        );
+      // A request that cannot be removed would be carried out again and again.
+      if (!(await state.endRequest(request)))
+        await sleep(RETRY_MS, undefined, { signal: this.#ending.signal }).catch(() => undefined);
+    }
+    if (!isAgain) return;
+    await state.retry();
+    this.#dropUnwanted(Date.now());
+    for (const entry of this.#entries.values()) if (entry.unshared) this.#share(entry, entry.unshared);
+  }
+
+  /** Forgets certificates on demand that have ended, or never were. */
+  #dropUnwanted(nowMs: number): void {
+    for (const entry of this.#entries.values()) {
+      const { isOnDemand, facts, isBusy, attempts } = entry;
+      const endMs = facts ? facts.notAfterMs : attempts.failedMs + FORGOTTEN_MS;
+      if (!isOnDemand || isBusy || endMs > nowMs) continue;
+      this.#entries.delete(entry.id);
+      this.#parts.shared.dropCertificate(entry.id);
+      void this.#parts.state.forget(entry.id);
+    }
+  }
+
+  #log(level: 'info' | 'notice' | 'warn' | 'error', { id }: KeptEntry, message: string): void {
+    this.#parts.log.write(level, `certificate "${id}" of issuer "${this.issuer.name}": ${message}`);
+  }
+}
+
+/** The authority, or the account there, cannot be used: that concerns all certificates. */
+class SessionFault extends Error {}
+
+/** What the authority has asked to wait. */
+function causeOf(error: Error): { readonly retryAfterMs?: number | undefined } {
+  if (error instanceof AcmeFault) return error;
+  return error.cause instanceof AcmeFault ? error.cause : {};
+}

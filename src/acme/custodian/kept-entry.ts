@@ -1,0 +1,117 @@
+import { createPrivateKey } from 'node:crypto';
+import { chainFault, readChain } from '../certificates/index.ts';
+import { type AcmeCertificate, certificateId } from '../plan.ts';
+import type { CertificatePair } from '../shared-certificates.ts';
+import type { KeptFacts } from './certificate-facts.ts';
+import type { KeptCertificate, OrderRecord } from './issuer-state.ts';
+import {
+  type Attempts,
+  isUrgent,
+  NO_ATTEMPTS,
+  nextOrderMs,
+  renewalMs,
+  type RenewalWindow,
+} from './schedule.ts';
+
+type ChainFacts = Awaited<ReturnType<typeof readChain>>;
+
+/** A certificate in the hands of the worker that holds the seat. */
+export class KeptEntry {
+  readonly certificate: AcmeCertificate;
+  readonly id: string;
+  /** It is ordered when a client asks for its name, and renewed as long as that succeeds. */
+  readonly isOnDemand: boolean;
+  attempts: Attempts = NO_ATTEMPTS;
+  window: RenewalWindow | undefined;
+  order: OrderRecord | undefined;
+  /** What is known of the certificate that serves. */
+  facts: ChainFacts | undefined;
+  /** The certificate, if the shared memory has no room for it. */
+  unshared: CertificatePair | undefined;
+  /** Until then, another gateway may be ordering it. */
+  heldUntilMs = 0;
+  isBusy = false;
+
+  constructor(certificate: AcmeCertificate, isOnDemand: boolean) {
+    this.certificate = certificate;
+    this.id = certificateId(certificate);
+    this.isOnDemand = isOnDemand;
+  }
+
+  /** Takes over what was stored. */
+  restore({ attempts, window, order }: Omit<KeptCertificate, 'pair'>): void {
+    Object.assign(this, { attempts, window, order });
+  }
+
+  /** Forgets the troubles of former orders: there is a certificate. */
+  settle(facts: ChainFacts): void {
+    this.facts = facts;
+    this.attempts = NO_ATTEMPTS;
+    this.window = undefined;
+    this.order = undefined;
+    this.heldUntilMs = 0;
+  }
+
+  /** When the next order is due, in ms since the epoch; infinite: when a client asks. */
+  nextMs(nowMs: number, renewBeforeMs: number | undefined): number {
+    if (!this.facts && this.isOnDemand) return Infinity;
+    const renewsMs = this.order ? 0 : this.#renewsMs(renewBeforeMs);
+    // A clock that was set back must not hold it for longer than others may order it.
+    const heldMs = this.heldUntilMs > nowMs + MOST_HELD_MS ? 0 : this.heldUntilMs;
+    return Math.max(nextOrderMs(this.attempts, renewsMs, nowMs), heldMs);
+  }
+
+  #renewsMs(renewBeforeMs: number | undefined): number | undefined {
+    if (!this.facts) return undefined;
+    const { window } = this;
+    const told = window?.certificate === this.facts.certificateId ? window?.chosen : undefined;
+    return renewalMs(this.facts, { renewBeforeMs, window: told });
+  }
+
+  isUrgent(nowMs: number): boolean {
+    return isUrgent(this.facts?.notAfterMs, nowMs);
+  }
+
+  shown(nowMs: number, renewBeforeMs: number | undefined): KeptFacts {
+    const { notAfterMs } = this.facts ?? {};
+    const state = notAfterMs === undefined ? 'missing' : notAfterMs > nowMs ? 'valid' : 'expired';
+    const nextMs = this.nextMs(nowMs, renewBeforeMs);
+    return {
+      name: this.id,
+      issuer: this.certificate.issuer,
+      state,
+      isOrdered: this.isBusy,
+      isOnDemand: this.isOnDemand,
+      ...(notAfterMs !== undefined && { notAfterMs }),
+      nextMs: Number.isFinite(nextMs) ? nextMs : 0,
+      failures: this.attempts.failures,
+      ...(this.attempts.failures > 0 && { fault: this.attempts.fault }),
+    };
+  }
+}
+
+/** Longest time for which another gateway orders a certificate. */
+const MOST_HELD_MS = 600_000;
+
+/** What was found about a pair. */
+type Examined = { readonly facts: ChainFacts } | { readonly fault: string };
+
+/**
+ * Looks at a pair that may come to serve. `at`: `now` for one that is new, where a certificate that is valid later is taken
+ * (the clock may be wrong, and only this machine's is); `any time` for one that has served before.
+ */
+export async function examine(
+  { chain: pem, key: keyPem }: CertificatePair,
+  { identifiers }: Pick<AcmeCertificate, 'identifiers'>,
+  at: 'now' | 'any time',
+): Promise<Examined> {
+  try {
+    const facts = await readChain(pem);
+    const key = createPrivateKey(keyPem);
+    const nowMs = at === 'now' ? Math.max(Date.now(), facts.notBeforeMs) : facts.notBeforeMs;
+    const fault = await chainFault({ pem, key, identifiers, nowMs });
+    return fault === undefined ? { facts } : { fault };
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
+}

@@ -1,0 +1,139 @@
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isAlive, replaceDurably, systemFailure } from '../../system/index.ts';
+
+/** A file of another size is none of ours. */
+const MOST_BYTES = 1_048_576;
+const PRIVATE = 0o700;
+const LEFTOVER = /\.(\d+)\.\d+\.new$/;
+
+interface StateFilesParts {
+  /** Absolute; `undefined`: nothing is kept on disk. */
+  readonly root: string | undefined;
+  readonly workerId: number;
+  readonly failed: (message: string) => void;
+  readonly recovered: (message: string) => void;
+}
+
+/**
+ * The files of one `state_path`, by paths below it. Only one thread writes them. Each is replaced as a whole: written beside,
+ * flushed, renamed. What cannot be written, as on a full disk, is kept in memory and written later. Links are not followed.
+ */
+export class StateFiles {
+  readonly #parts: StateFilesParts;
+  /** What could not be written; `undefined`: a file that could not be removed. */
+  readonly #unsaved = new Map<string, string | undefined>();
+  readonly #directories = new Set<string>();
+  /** The last failure, which is told once. */
+  #failure = '';
+
+  constructor(parts: StateFilesParts) {
+    this.#parts = parts;
+  }
+
+  get isKept(): boolean {
+    return this.#parts.root !== undefined;
+  }
+
+  /** Returns the text of a file; `undefined` if there is none. Rejects with a message for the log. */
+  async read(path: string): Promise<string | undefined> {
+    if (this.#unsaved.has(path)) return this.#unsaved.get(path);
+    const whole = this.#pathOf(path);
+    if (whole === undefined) return undefined;
+    try {
+      return await readPlain(whole);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+      throw new Error(systemFailure('open', whole, error), { cause: error });
+    }
+  }
+
+  /** Writes a file. Never rejects; returns false if it waits for another try. */
+  async write(path: string, text: string): Promise<boolean> {
+    return this.#do(path, text);
+  }
+
+  /** Removes a file. As `write`. */
+  async remove(path: string): Promise<boolean> {
+    return this.#do(path, undefined);
+  }
+
+  /** The names in a directory; none if it cannot be read. */
+  async names(path: string): Promise<readonly string[]> {
+    const whole = this.#pathOf(path);
+    return whole === undefined ? [] : readdir(whole).catch(() => []);
+  }
+
+  /** Removes what killed processes have not finished in a directory. */
+  async sweep(path: string): Promise<void> {
+    for (const name of await this.names(path)) {
+      const [, pid] = LEFTOVER.exec(name) ?? [];
+      const whole = this.#pathOf(join(path, name));
+      if (pid === undefined || whole === undefined || isAlive(Number(pid))) continue;
+      await rm(whole, { force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Tries again what could not be written. */
+  async retry(): Promise<void> {
+    for (const [path, text] of this.#unsaved) {
+      this.#unsaved.delete(path);
+      if (!(await this.#do(path, text))) return;
+    }
+    if (this.#failure === '' || this.#unsaved.size > 0) return;
+    this.#failure = '';
+    this.#parts.recovered(`the state in "${this.#parts.root}" is written again`);
+  }
+
+  async #do(path: string, text: string | undefined): Promise<boolean> {
+    const whole = this.#pathOf(path);
+    if (whole === undefined) return true;
+    try {
+      if (text === undefined) await rm(whole, { force: true });
+      else await this.#replace(whole, text);
+      this.#unsaved.delete(path);
+      return true;
+    } catch (error) {
+      this.#unsaved.set(path, text);
+      const failure = systemFailure(text === undefined ? 'unlink' : 'write', whole, error);
+      if (this.#failure === '')
+        this.#parts.failed(`${failure}; it stays in memory, and is tried again every minute`);
+      this.#failure = failure;
+      return false;
+    }
+  }
+
+  async #replace(whole: string, text: string): Promise<void> {
+    const directory = dirname(whole);
+    if (!this.#directories.has(directory)) {
+      await mkdir(directory, { recursive: true, mode: PRIVATE });
+      if (!(await lstat(directory)).isDirectory()) throw new Error('it is no directory');
+      this.#directories.add(directory);
+    }
+    try {
+      await replaceDurably(whole, `${whole}.${process.pid}.${this.#parts.workerId}.new`, text);
+    } catch (error) {
+      this.#directories.delete(directory);
+      throw error;
+    }
+  }
+
+  #pathOf(path: string): string | undefined {
+    const { root } = this.#parts;
+    return root === undefined ? undefined : join(root, path);
+  }
+}
+
+async function readPlain(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error('it is no regular file');
+    if (found.size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}

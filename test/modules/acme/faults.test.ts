@@ -1,0 +1,139 @@
+import { writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Misbehaviour } from '../../harness/acme-authority.ts';
+import { shownCertificate, startOrdering } from './ordering.ts';
+
+/** A line of the log about a certificate, up to the next try. */
+const LINE = /\[(\w+)\] [\d#]+: (certificate[^\n]*); next try at (\S+Z)/;
+
+interface FaultCase {
+  readonly it: string;
+  readonly step?: Parameters<Awaited<ReturnType<typeof startOrdering>>['authority']['fail']>[0];
+  readonly how?: Misbehaviour;
+  readonly chain?: 'expired' | 'other names' | 'other key' | 'garbage';
+  readonly says: RegExp;
+  /** Minutes to the next try. */
+  readonly minutes?: number;
+}
+
+const cases: readonly FaultCase[] = [
+  {
+    it: 'the directory is garbage',
+    step: 'directory',
+    how: { status: 200, body: 'no JSON' },
+    says: /directory/,
+  },
+  {
+    it: 'the account is refused',
+    step: 'newAccount',
+    how: { problem: 'unauthorized', status: 403, detail: 'not you' },
+    says: /unauthorized "not you"/,
+  },
+  {
+    it: 'the order is refused',
+    step: 'newOrder',
+    how: { problem: 'rejectedIdentifier', detail: 'not this' },
+    says: /rejectedIdentifier "not this"/,
+  },
+  {
+    it: 'there were too many orders',
+    step: 'newOrder',
+    how: { problem: 'rateLimited', status: 429, headers: { 'Retry-After': '7200' } },
+    says: /rateLimited/,
+    minutes: 120,
+  },
+  {
+    it: 'the authority wants to be left alone for months',
+    step: 'newOrder',
+    how: { problem: 'rateLimited', status: 429, headers: { 'Retry-After': '9000000' } },
+    says: /rateLimited/,
+    minutes: 1440,
+  },
+  {
+    it: 'the request is refused',
+    step: 'finalize',
+    how: { problem: 'badCSR', detail: 'weak' },
+    says: /badCSR "weak"/,
+  },
+  {
+    it: 'the certificate cannot be fetched',
+    step: 'certificate',
+    how: { status: 500, body: 'oops' },
+    says: /status 500/,
+  },
+  { it: 'the certificate has expired', chain: 'expired', says: /cannot serve: its certificate has expired/ },
+  {
+    it: 'the certificate has other names',
+    chain: 'other names',
+    says: /cannot serve: its certificate is not valid for "a\.test"/,
+  },
+  {
+    it: 'the certificate is one of another key',
+    chain: 'other key',
+    says: /cannot serve: its certificate belongs to another key/,
+  },
+  { it: 'the certificate is none', chain: 'garbage', says: /certificate/ },
+];
+
+for (const { it, step, how, chain, says, minutes = 1 } of cases)
+  test(`one line says what and when the next try is if ${it}`, async (t) => {
+    const { gw, authority, ports } = await startOrdering(t, {
+      prepare: (opened) => {
+        if (step && how) opened.fail(step, how, 100);
+        if (chain) opened.certifier.chain = chain;
+      },
+    });
+    const [, level, text = '', time = ''] = await gw.waitForLog(LINE);
+    expect(level).toBe('error');
+    expect(text).toMatch(/^certificate "a\.test" of issuer "le": /);
+    expect(text).toMatch(says);
+    const awayMinutes = (Date.parse(time) - Date.now()) / 60_000;
+    expect(awayMinutes).toBeGreaterThan(minutes - 0.5);
+    expect(awayMinutes).toBeLessThanOrEqual(minutes);
+    expect(gw.errorLog().match(/\[(?:error|crit)\]/g)).toHaveLength(1);
+    expect(await shownCertificate(ports.tls, 'a.test')).toBeUndefined();
+    expect(authority.issued.length).toBeLessThanOrEqual(1);
+  });
+
+test('an authority that is away is one line for all certificates, and asked once', async (t) => {
+  const servers = Array.from(
+    { length: 20 },
+    (_, at) => `server { server_name s${at}.test; acme_certificate le; }`,
+  );
+  const { gw, authority } = await startOrdering(t, {
+    http: servers.join('\n'),
+    prepare: (opened) => (opened.isAway = true),
+  });
+  const [line] = await gw.waitForLog(/\[error\][^\n]*next try at[^\n]*/);
+  expect(line).toMatch(/21 certificates, "[^"]+" among them, of issuer "le": .*; next try at /);
+  expect(gw.errorLog().match(/next try at/g)).toHaveLength(1);
+  expect(authority.asked).toEqual([]);
+});
+
+test('a directory that cannot be written: the certificate serves, and an error says so', async (t) => {
+  const { gw, ports } = await startOrdering(t, {
+    files: { 'state/certificates': 'a file in the place of the directory' },
+  });
+  await gw.waitForLog(/of issuer "le": issued/);
+  expect(await shownCertificate(ports.tls, 'a.test')).toBeDefined();
+  const errors = gw.errorLog().match(/\[error\].*/g) ?? [];
+  expect(errors).toHaveLength(1);
+  expect(errors[0]).toMatch(
+    /issuer "le": write\(\) ".*" failed .*; it stays in memory, and is tried again every minute/,
+  );
+});
+
+test('an account that the authority has lost is made anew', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(/of issuer "le": issued/);
+  const before = await shownCertificate(ports.tls, 'a.test');
+  authority.forget();
+  mkdirSync(join(gw.dir, 'state', 'requests'), { recursive: true });
+  const from = gw.errorLog().length;
+  writeFileSync(join(gw.dir, 'state', 'requests', 'renew-a.test'), '');
+  await gw.waitForLog(/of issuer "le": issued/, from);
+  expect(gw.errorLog().slice(from)).not.toMatch(/\[(?:error|warn)\]/);
+  expect(authority.accounts).toHaveLength(1);
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).not.toBe(before?.fingerprint256);
+});

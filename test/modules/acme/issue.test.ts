@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { shownCertificate, startOrdering } from './ordering.ts';
+
+const ISSUED = /certificate "a\.test" of issuer "le": issued, valid until/;
+
+test('a site without a certificate gets one by http-01, without a reload', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(ISSUED);
+  const shown = await shownCertificate(ports.tls, 'a.test');
+  expect(shown?.subjectAltName).toBe('DNS:a.test');
+  expect([authority.accounts.length, authority.issued.length]).toEqual([1, 1]);
+  expect(readdirSync(join(gw.dir, 'state')).toSorted()).toEqual([
+    'account.json',
+    'account.key',
+    'certificates',
+  ]);
+  const folder = join(gw.dir, 'state', 'certificates', 'a.test');
+  expect(readdirSync(folder).toSorted()).toEqual(['pair.pem', 'state.json']);
+  expect(statSync(join(folder, 'pair.pem')).mode & 0o777).toBe(0o600);
+  expect(gw.errorLog()).not.toContain('PRIVATE KEY');
+});
+
+test('a stored certificate serves at once after a restart, and is not ordered again', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(ISSUED);
+  const before = await shownCertificate(ports.tls, 'a.test');
+  await gw.stop();
+  authority.isAway = true;
+  const from = gw.errorLog().length;
+  gw.start();
+  await gw.waitForLog(/start worker processes/, from);
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).toBe(before?.fingerprint256);
+  expect(authority.issued).toHaveLength(1);
+});
+
+test('one certificate has all names of its server', async (t) => {
+  const { gw, ports } = await startOrdering(t, { names: 'a.test b.test c.test' });
+  await gw.waitForLog(/certificate "a\.test-[0-9a-f]+" of issuer "le": issued/);
+  expect((await shownCertificate(ports.tls, 'c.test'))?.subjectAltName).toBe(
+    'DNS:a.test, DNS:b.test, DNS:c.test',
+  );
+});
+
+test('without a directory, everything is in memory', async (t) => {
+  const { gw, ports } = await startOrdering(t, { issuer: 'state_path off;', names: 'a.test' });
+  await gw.waitForLog(ISSUED);
+  expect(await shownCertificate(ports.tls, 'a.test')).toBeDefined();
+  expect(existsSync(join(gw.dir, 'state'))).toBe(false);
+});
+test('a certificate by tls-alpn-01 serves in all workers', async (t) => {
+  const { gw, ports } = await startOrdering(t, { issuer: 'challenge tls-alpn-01;', workers: 2 });
+  await gw.waitForLog(ISSUED);
+  const shown = await Promise.all(Array.from({ length: 8 }, () => shownCertificate(ports.tls, 'a.test')));
+  expect(new Set(shown.map((one) => one?.subjectAltName))).toEqual(new Set(['DNS:a.test']));
+});
