@@ -1,6 +1,7 @@
 import { jwks, startIssuer } from '../modules/auth_jwt/issuer.ts';
 import { SECRET } from '../harness/tokens.ts';
 import { expect, test } from 'vitest';
+import { Certificates, HAS_OPENSSL } from '../harness/certificates.ts';
 import { oneGateway } from '../harness/gateway.ts';
 import { freePort } from '../harness/ports.ts';
 import { directoryWith } from './command.ts';
@@ -67,6 +68,22 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
     flags: { 'new-look': true },
     pools: [],
   });
+});
+
+test.runIf(HAS_OPENSSL)('gw status shows when certificates end', async (t) => {
+  const files = new Certificates();
+  files.authority('ca');
+  files.signed('a.test', 'ca', { days: 20 });
+  const conf = `server { location = /metrics { control_api metrics; } }
+    server { listen 127.0.0.1:${await freePort()} ssl; ssl_certificate a.crt; ssl_certificate_key a.key; }`;
+  const gw = await load(t, conf, {
+    'a.crt': files.read('a.test.crt'),
+    'a.key': files.read('a.test.key'),
+  });
+  const { stdout } = await run(gw.dir, ['status', '-c', gw.conf]);
+  expect(stdout).toMatch(
+    /\ncertificates\n {2}CERTIFICATE +EXPIRES +FAILED ORDERS\n {2}a\.crt +in 19d 23h +-\n/,
+  );
 });
 
 test('gw status shows how old the keys of issuers are', async (t) => {

@@ -401,3 +401,18 @@ test('the servers of a service stay as long as one of its names fails, and follo
   dns.names.delete('c.test');
   await vi.waitFor(() => expect(addresses()).toEqual(['10.0.0.3:81']), 10_000);
 });
+
+test('TXT records are looked up, in one piece and through an alias; there are none of a name that does not exist', async (t) => {
+  const long = 'x'.repeat(300);
+  const server = await startDnsServer(t, {
+    'a.test': { texts: ['one', long] },
+    'b.test': { alias: 'a.test', texts: ['two'] },
+    'c.test': { fault: 2 },
+  });
+  const resolver = resolverFor(t, [server]);
+  expect(await resolver.texts('a.test')).toEqual(['one', long]);
+  expect(await resolver.texts('b.test')).toEqual(['two']);
+  expect(await resolver.texts('none.test')).toEqual([]);
+  await expect(resolver.texts('c.test')).rejects.toThrow('c.test could not be resolved (2: Server failure)');
+  expect(server.asked).toContain('TXT a.test');
+});
