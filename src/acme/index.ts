@@ -16,3 +16,11 @@ export {
   SharedCertificates,
   SharedMemoryFault,
 } from './shared-certificates.ts';
+export {
+  allianceZone,
+  ClusterAlliance,
+  type Custodian,
+  type CustodianTurn,
+  custodianZone,
+  openCustodian,
+} from './custodian/index.ts';

@@ -1,5 +1,5 @@
 import type { Report } from '../../grammar/index.ts';
-import { certificateId, certificatesZone } from '../acme/index.ts';
+import { allianceZone, certificateId, certificatesZone, custodianZone } from '../acme/index.ts';
 import type { ResolvedConfigs } from '../config/index.ts';
 import { type AcmeServerConfig, acmePlanOf, configOf, type FileName } from '../contract/index.ts';
 import type { ZoneCollector } from './collectors.ts';
@@ -18,7 +18,10 @@ export function planAcme(servers: readonly PlannedServer[], { zones, report }: A
   });
   const [first] = found;
   if (!first) return;
-  zones.add(certificatesZone(acmePlanOf(found.map(({ served }) => served)), first.served.zone), undefined);
+  const plan = acmePlanOf(found.map(({ served }) => served));
+  zones.add(certificatesZone(plan, first.served.zone), undefined);
+  zones.add(custodianZone(), undefined);
+  if (plan.cluster !== undefined) zones.add(allianceZone(plan), undefined);
   const issuers = new Map<string, string>();
   for (const { served, span } of found) {
     const { certificate } = served;

@@ -1,8 +1,10 @@
-import { certificatesZone, SharedCertificates } from '../../acme/index.ts';
+import { type AcmePlan, certificatesZone, SharedCertificates } from '../../acme/index.ts';
 import { acmePlanOf, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import type { Resolving } from '../../upstream/index.ts';
 import { openDictionary } from '../../zone/index.ts';
 import { type AcmeConfig, directives, issuersOf } from './directives.ts';
 import { compileHttpChallenge } from './http-challenge.ts';
+import { lookUpWith, openKeeping } from './keeping.ts';
 import { OnDemand } from './on-demand.ts';
 import { probeIssuer } from './probe.ts';
 import { settle, validate } from './settle.ts';
@@ -13,6 +15,8 @@ interface AcmeResources {
   readonly certificates: SharedCertificates;
   /** Aborted when the configuration retires. */
   readonly retiring: AbortSignal;
+  /** Sets where TXT records are looked up. */
+  readonly resolveWith: (resolving: Resolving) => void;
 }
 
 /** The longest server name, reverse names of addresses included. */
@@ -56,11 +60,19 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
       problem ? [{ ...problem, field: config.issuers ? 'issuers' : 'acme' } as const] : [],
     );
   },
-  provision: (_, worker) => ({ certificates: openCertificates(worker), retiring: worker.retiring }),
+  async provision(_, worker) {
+    const certificates = openCertificates(worker);
+    const memory = worker.zone(worker.provided(ZONE) as string);
+    await openKeeping(worker.provided(PLAN) as AcmePlan, { shared: certificates, memory }, worker);
+    const resolveWith = (resolving: Resolving): void => lookUpWith(resolving, worker);
+    return { certificates, retiring: worker.retiring, resolveWith };
+  },
   defines: ({ served }, { certificates }) =>
     served?.certificate || served?.onDemand ? definedBy(served, certificates) : {},
-  compile({ served, onDemand }, { certificates, retiring }, { log }) {
+  compile({ served, onDemand }, { certificates, retiring, resolveWith }, { log, core }) {
     if (!served) return {};
+    const { resolver, resolverTimeoutMs: timeoutMs } = core;
+    if (resolver) resolveWith({ resolver, timeoutMs });
     const challenges = new Set(served.issuers.map(({ challenge }) => challenge));
     const demand = onDemand && new OnDemand({ ask: onDemand.ask, served, certificates, log, retiring });
     return {
@@ -75,5 +87,10 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
   rules: () => import('./rules.ts'),
   explanation: {
     runs: true,
+    provision: (_, scope) => ({
+      certificates: openCertificates(scope),
+      retiring: scope.retiring,
+      resolveWith: () => undefined,
+    }),
   },
 });
