@@ -1,7 +1,7 @@
 import type { LoggedRequest, LogTag } from '../log/index.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId } from './request-id.ts';
-import { stateKey } from './request.ts';
+import type { RequestTrace } from './trace.ts';
 
 /** How a location shows its requests in logs and traces. */
 export interface ShownRequest {
@@ -11,18 +11,9 @@ export interface ShownRequest {
   readonly logTags?: ((x: Exchange) => readonly LogTag[]) | undefined;
 }
 
-/** The ids of the trace that a request belongs to, in hexadecimal. */
-interface TraceIds {
-  readonly traceId: string;
-  readonly spanId: string;
-}
-
-/** Kept with the main exchange by the module that traces requests. */
-export const TRACE_IDS = stateKey<TraceIds>('trace');
-
-/** Returns the ids of the trace of a request, if it is traced. */
-export function traceIds({ main }: Exchange): TraceIds | undefined {
-  return main.state(TRACE_IDS);
+/** Returns the trace of a request, if it is traced. */
+export function tracedBy({ main }: Exchange): RequestTrace | undefined {
+  return main.trace?.traceId ? main.trace : undefined;
 }
 
 const NO_TAGS: readonly LogTag[] = [];
@@ -40,11 +31,11 @@ export class LoggedExchange implements LoggedRequest {
   }
 
   get traceId(): string | undefined {
-    return traceIds(this.#x)?.traceId;
+    return tracedBy(this.#x)?.traceId;
   }
 
   get spanId(): string | undefined {
-    return traceIds(this.#x)?.spanId;
+    return tracedBy(this.#x)?.spanId;
   }
 
   get tags(): readonly LogTag[] {

@@ -45,6 +45,7 @@ import { rateLimit } from './ratelimit/index.ts';
 import { realip } from './realip/index.ts';
 import { referer } from './referer/index.ts';
 import { requestId } from './request_id.ts';
+import { slowLog } from './slow_log/index.ts';
 import { rewrite } from './rewrite/index.ts';
 import { scgi } from './scgi.ts';
 import { secureLink } from './secure_link.ts';
@@ -117,6 +118,7 @@ export const MODULES: readonly AnyModule[] = [
   gzip,
   mirror,
   accessLog,
+  slowLog,
   cache,
   cluster,
   proxy,

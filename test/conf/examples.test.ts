@@ -282,6 +282,17 @@ const examples: Readonly<Record<string, Example>> = {
       await gw.expect('GET /rpc/fruit', { status: 404 });
     },
   },
+  'logs.conf': {
+    calls: async (gw) => {
+      const sent = { headers: { 'X-Request-ID': 'abc-1' } };
+      await gw.expect('GET /', { status: 200, headers: { 'X-Request-ID': 'abc-1' } }, sent);
+      await gw.expect('GET /closed', { status: 403 }, sent);
+      await expect.poll(() => gw.output()).toMatch(/^\{"time":.*"uri":"\/closed".*"request_id":"abc-1"/m);
+      await expect
+        .poll(() => gw.output())
+        .toMatch(/^\{"timestamp":.*"request_id":"abc-1".*"team":"shop"\}$/m);
+    },
+  },
   'virtual-hosts.conf': {
     calls: async (gw) => {
       const as = (host: string) => ({ headers: { Host: host } });

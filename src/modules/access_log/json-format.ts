@@ -1,6 +1,6 @@
 import { type Build, loggedVariable } from '../../contract/index.ts';
 import { type Try, upstreamFacts } from '../../forwarding/index.ts';
-import { elapsedMs, type Exchange, type Getter, requestId, traceIds } from '../../http/index.ts';
+import { elapsedMs, type Exchange, type Getter, requestId, tracedBy } from '../../http/index.ts';
 import { cutText, jsonString, redactQuery, timeUtc } from '../../log/index.ts';
 
 /** The predefined formats whose lines are objects of JSON. A `log_format` of the same name replaces them. */
@@ -78,7 +78,7 @@ function usualMembers(build: Build): readonly Member[] {
     ['referer', variable('http_referer')],
     ['user_agent', variable('http_user_agent')],
     ['request_id', text(requestId)],
-    ['trace_id', text((x) => traceIds(x)?.traceId)],
+    ['trace_id', text((x) => tracedBy(x)?.traceId)],
   ];
 }
 

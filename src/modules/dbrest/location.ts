@@ -1,6 +1,6 @@
 import type { Build, Explainer, LocationFacts, LocationParts } from '../../contract/index.ts';
 import type { Caches } from '../../cache/index.ts';
-import type { Exchange, HeaderFilter } from '../../http/index.ts';
+import { type Exchange, type HeaderFilter, phasesOf } from '../../http/index.ts';
 import type { PieceBuffers } from '../../bodies/index.ts';
 import { type Authenticator, type Callers, compileCallers, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
@@ -90,7 +90,8 @@ function compileServing(
   const respond = compileRespond(config, pipeline);
   const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
   return async (x) => {
-    const stopwatch = config.serverTiming ? new Stopwatch() : undefined;
+    const phases = phasesOf(x);
+    const stopwatch = config.serverTiming || phases ? new Stopwatch(config.serverTiming, phases) : undefined;
     const identity = callers.of(x);
     stopwatch?.lap('jwt');
     if (identity.rejection !== undefined) x.writeLog(lineOf(identity.rejection), 'info');

@@ -1,5 +1,5 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { type Exchange, beginSpan } from '../../http/index.ts';
+import { beginSpan, type Exchange, phasesOf, type RequestPhases } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
@@ -7,6 +7,7 @@ import {
   compileCostGuard,
   type CostGuard,
   type Estimation,
+  genericPlan,
   type RestDatabase,
   hasOldPlan,
 } from './database/index.ts';
@@ -294,32 +295,67 @@ function isRefusal(error: unknown): boolean {
 }
 
 function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {
-  const notes = notesOf(prepared.x);
-  return notes ? timeStatements(database, prepared, notes) : sendStatements(database, prepared);
+  const { x } = prepared;
+  const timed = { notes: notesOf(x), phases: phasesOf(x) };
+  if (!timed.notes && !timed.phases) return sendStatements(database, prepared);
+  return timeStatements(database, prepared, timed);
+}
+
+/** What takes the times of the statements of a request. */
+interface Timed {
+  readonly notes: RequestNotes | undefined;
+  readonly phases: RequestPhases | undefined;
 }
 
 async function timeStatements(
   database: RestDatabase,
   prepared: PreparedRun,
-  notes: RequestNotes,
+  { notes, phases }: Timed,
 ): Promise<Results> {
   const startedMs = performance.now();
+  let waitMs = 0;
+  const waited = phases && ((ms: number): void => void (waitMs += ms));
   try {
-    return await sendStatements(database, prepared);
+    return await sendStatements(database, prepared, waited);
   } finally {
-    notes.databaseMs = (notes.databaseMs ?? 0) + performance.now() - startedMs;
+    const ms = performance.now() - startedMs;
+    if (notes) notes.databaseMs = (notes.databaseMs ?? 0) + ms;
+    if (phases) keepStatement(phases, { database, prepared, waitMs, ms: ms - waitMs });
   }
+}
+
+interface RunStatement {
+  readonly database: RestDatabase;
+  readonly prepared: PreparedRun;
+  readonly waitMs: number;
+  /** The time after the wait for a session. */
+  readonly ms: number;
+}
+
+/** Tells the slow log of a statement. */
+function keepStatement(
+  phases: RequestPhases,
+  { database, prepared: { statements, rules }, waitMs, ms }: RunStatement,
+): void {
+  const { before, settingsAt, main } = statements;
+  const { text } = main.statement;
+  phases.add('wait', waitMs);
+  phases.add('query', ms);
+  const role = before[settingsAt]?.statement.values[0];
+  const plan = phases.explains?.(ms, text) ? genericPlan(database, statements, rules) : undefined;
+  phases.keep({ kind: 'query', ms, text, role: typeof role === 'string' ? role : '', plan });
 }
 
 function sendStatements(
   database: RestDatabase,
   { x, statements, response, rules, estimation }: PreparedRun,
+  waited?: (ms: number) => void,
 ): Promise<Results> {
   const { repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = runSteps(statements, sink);
   const timeZones = timeZone === undefined ? undefined : [timeZone];
-  const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation };
+  const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation, waited };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { beginSpan, failRequest, type Exchange, type Handler } from '../../http/index.ts';
+import { beginSpan, failRequest, type Exchange, type Handler, phasesOf } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
 import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './response.ts';
 import {
@@ -181,6 +181,21 @@ function compileExecute(config: KvConfig, { source, caching, changes }: CommandP
 
 const NO_STORE: StoreFault = { code: 'connection_failed', text: 'no store' };
 
+/** Has the slow log learn of a command, where there is one, when it is counted. */
+function watched(x: Exchange, command: string, count: Count): Count {
+  const phases = phasesOf(x);
+  if (!phases) return count;
+  const startedMs = performance.now();
+  return (fault, reply) => {
+    const ms = performance.now() - startedMs;
+    phases.add('query', ms);
+    phases.keep({ kind: 'kv', ms, text: command });
+    count(fault, reply);
+  };
+}
+
+type Count = ReturnType<ReturnType<typeof commandMeter>>;
+
 type Run = (x: Exchange, args: readonly Bytes[], store: Store | undefined) => void;
 
 function asksForBase64({ args }: Exchange): boolean {
@@ -212,7 +227,7 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
 
   return (x, args, store) => {
     if (!store) return fail(x, NO_STORE, store);
-    const count = meter();
+    const count = watched(x, command, meter());
     const span = beginSpan(x, command, 'client')?.set('db.system', 'redis');
     store.run(command, args, (fault, reply) => {
       count(fault, reply);

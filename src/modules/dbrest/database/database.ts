@@ -72,6 +72,8 @@ interface BatchOrder {
   readonly shares?: string | undefined;
   /** The time zones that the batch sets. */
   readonly timeZones?: readonly string[] | undefined;
+  /** Called with the milliseconds until a session was there. */
+  readonly waited?: ((ms: number) => void) | undefined;
   /** Runs first in the session of the batch, and decides whether the batch runs. */
   readonly estimation?: Estimation | undefined;
 }
@@ -332,7 +334,7 @@ export class Database {
     const { client, rules } = order;
     let running: Session | undefined;
     client.onAbort(() => running?.cancel());
-    const session = await this.#acquire(client, rules);
+    const session = await this.#acquire(order);
     const startedMs = performance.now();
     try {
       if (client.aborted) throw new PoolRefusal('abandoned');
@@ -369,8 +371,7 @@ export class Database {
   ): Promise<Results> {
     const { client, rules } = order;
     const shared =
-      this.#shared.join(turnMs, rules.pipelining) ??
-      this.#shared.add(await this.#acquire(client, rules), turnMs);
+      this.#shared.join(turnMs, rules.pipelining) ?? this.#shared.add(await this.#acquire(order), turnMs);
     const startedMs = performance.now();
     try {
       if (client.aborted) throw new PoolRefusal('abandoned');
@@ -405,16 +406,19 @@ export class Database {
     };
   }
 
-  async #acquire(reader: DatabaseClient, { poolTimeoutMs, poolQueue }: RunRules): Promise<Session> {
-    const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => reader.aborted };
+  async #acquire({ client, rules: { poolTimeoutMs, poolQueue }, waited }: BatchOrder): Promise<Session> {
+    const wanted = { waitMs: poolTimeoutMs, queueLimit: poolQueue, abandoned: () => client.aborted };
+    const startedMs = waited ? performance.now() : 0;
     const acquired = this.#pool.acquire(wanted);
-    if (reader.main) void timedSpan({ main: reader.main }, WAIT, acquired);
+    if (client.main) void timedSpan({ main: client.main }, WAIT, acquired);
     this.#slowClients.watch();
     try {
       return await acquired;
     } catch (refusal) {
       if (refusal instanceof PoolRefusal && refusal.reason === 'late') this.#metrics.timeouts.add();
       throw refusal;
+    } finally {
+      waited?.(performance.now() - startedMs);
     }
   }
 

@@ -2,6 +2,8 @@ import {
   type Exchange,
   type HeaderFilter,
   isSafeHeaderValue,
+  phasesOf,
+  type RequestPhases,
   stateKey,
   usualReason,
 } from '../../../http/index.ts';
@@ -54,6 +56,8 @@ export function setHead(
 ): ResponseStart {
   const notes = notesOf(x);
   if (notes && rows !== undefined) notes.rows = rows;
+  const phases = phasesOf(x);
+  if (phases && rows !== undefined) phases.rows = rows;
   const taken = namesOf(chosen);
   const set = (name: string, value: string | undefined): void => {
     if (value !== undefined && !taken?.has(name.toLowerCase())) x.response.setHeader(name, value);
@@ -147,21 +151,38 @@ function readStatus(text: string): number {
 export function setTiming(x: Exchange, stopwatch: Stopwatch | undefined): void {
   if (!stopwatch) return;
   stopwatch.lap('response');
-  x.response.setHeader('Server-Timing', stopwatch.toString());
+  if (stopwatch.isShown) x.response.setHeader('Server-Timing', stopwatch.toString());
 }
 
 /** The phases of a request, named as in PostgREST's `Server-Timing`. */
 type Phase = 'jwt' | 'parse' | 'plan' | 'transaction' | 'response';
 
-/** Measures the phases of a request. */
+/** The phases of the slow log that begin with these. */
+const SLOW_PHASES: Readonly<Partial<Record<Phase, 'parse' | 'plan'>>> = {
+  jwt: 'parse',
+  parse: 'parse',
+  plan: 'plan',
+};
+
+/** Measures the phases of a request, for `Server-Timing` if `isShown`, and for the slow log. */
 export class Stopwatch {
+  readonly isShown: boolean;
+  readonly #phases: RequestPhases | undefined;
   #last = performance.now();
   #parts: string[] = [];
+
+  constructor(isShown: boolean, phases?: RequestPhases) {
+    this.isShown = isShown;
+    this.#phases = phases;
+  }
 
   /** Ends a phase. */
   lap(phase: Phase): void {
     const now = performance.now();
-    this.#parts.push(`${phase};dur=${(now - this.#last).toFixed(1)}`);
+    const ms = now - this.#last;
+    if (this.isShown) this.#parts.push(`${phase};dur=${ms.toFixed(1)}`);
+    const slowPhase = SLOW_PHASES[phase];
+    if (slowPhase) this.#phases?.add(slowPhase, ms);
     this.#last = now;
   }
 

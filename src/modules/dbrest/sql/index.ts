@@ -16,6 +16,7 @@ export {
   searchPath,
   type SharedView,
   compileTransaction,
+  READ_ONLY_AT,
   rollsBack,
   type RunPlan,
   type Statements,

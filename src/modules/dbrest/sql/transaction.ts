@@ -202,6 +202,9 @@ const NAMES = [
   'request.cookies',
 ];
 
+/** The index of the setting that makes a transaction read-only. */
+export const READ_ONLY_AT = NAMES.indexOf('transaction_read_only');
+
 /** The range of settings that describe the caller; the others come from the configuration, the role and the schema. */
 export const SETTINGS_OF_CALLER = { from: NAMES.indexOf('request.jwt'), to: NAMES.length };
 
