@@ -13,6 +13,7 @@ export {
 export {
   type CertificatePair,
   certificatesZone,
+  certificatesZoneName,
   SharedCertificates,
   SharedMemoryFault,
 } from './shared-certificates.ts';

@@ -138,6 +138,16 @@ export class SharedCertificates {
     return this.#memory.get(`answer ${id}`) as DemandOutcome | undefined;
   }
 
+  /** Takes over what older memory has and this one has not: a reload with more certificates has larger memory. */
+  adopt(older: SharedCertificates): void {
+    for (let cursor: number | undefined = 0; cursor !== undefined;) {
+      const { entries, next } = older.#memory.scan(cursor);
+      for (const { key, value, ttlMs } of entries)
+        if (!this.#memory.get(key)) this.#put(key, String(value), ttlMs);
+      cursor = next;
+    }
+  }
+
   #put(key: string, value: string, ttlMs: number): void {
     try {
       this.#memory.set(key, value, ttlMs);
@@ -183,8 +193,13 @@ const LEAST_BYTES = 262_144;
 /** A chain of three certificates and an RSA key of 4096 bits, or two pairs while one replaces the other. */
 const PAIR_BYTES = 16_384;
 
+/** The name of the shared memory, by that of `acme_shared_zone`: one that no directive can declare. */
+export function certificatesZoneName(own: { readonly name: string } | undefined): string {
+  return `acme: ${own?.name ?? 'ngx_acme_shared'}`;
+}
+
 /**
- * The shared memory of a plan. Its name is one that no directive can declare. A power of two: a few certificates more
+ * The shared memory of a plan. A power of two: a few certificates more
  * do not change the size, so that a reload keeps it.
  */
 export function certificatesZone(
@@ -193,7 +208,7 @@ export function certificatesZone(
 ): DictionaryDeclaration {
   const pairs = certificates.length + onDemand.reduce((sum, { max }) => sum + max, 0);
   return {
-    name: `acme: ${own?.name ?? 'ngx_acme_shared'}`,
+    name: certificatesZoneName(own),
     kind: 'dictionary',
     sizeBytes: own?.sizeBytes ?? 2 ** Math.ceil(Math.log2(LEAST_BYTES + pairs * PAIR_BYTES)),
   };

@@ -87,6 +87,19 @@ test('an id is the first name, with a digest if that alone would be ambiguous', 
   expect(two).not.toBe(certificateId(certificate('a.test', 'c.test')));
 });
 
+test('larger memory takes over what the smaller one has, and keeps what is newer', () => {
+  const [older] = twoThreads(SMALLEST);
+  const [newer] = twoThreads();
+  older.putCertificate('a.test', pair);
+  older.putCertificate('b.test', pair);
+  older.putToken('t', 't.thumb', 60_000);
+  newer.putCertificate('b.test', { ...pair, chain: 'NEW' });
+  newer.adopt(older);
+  expect(newer.certificate('a.test')).toEqual(pair);
+  expect(newer.certificate('b.test')).toEqual({ chain: 'NEW', key: 'KEY' });
+  expect(newer.token('t')).toBe('t.thumb');
+});
+
 test('by default there is room for all certificates, and some more do not change the size', () => {
   const size = (count: number): number => {
     const certificates = Array.from({ length: count }, (_, index) => certificate(`n${index}.test`));

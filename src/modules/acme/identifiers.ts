@@ -52,7 +52,7 @@ export function identifiersOfServer(names: readonly ServerName[]): {
   };
   for (const [index, name] of names.entries()) {
     if (name.kind === 'regex')
-      skipped.push({ name: `~${name.regex.source}`, why: 'it is a regular expression' });
+      skipped.push({ name: `~${name.regex.pattern}`, why: 'it is a regular expression' });
     else if (name.kind === 'trailing wildcard')
       skipped.push({ name: `${name.prefix}*`, why: 'no certificate has a wildcard at the end' });
     else if (name.kind === 'exact') {

@@ -1,7 +1,7 @@
-import { type AcmePlan, certificatesZone, SharedCertificates } from '../../acme/index.ts';
+import { type AcmePlan, certificatesZoneName, SharedCertificates } from '../../acme/index.ts';
 import { acmePlanOf, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import type { Resolving } from '../../upstream/index.ts';
-import { openDictionary } from '../../zone/index.ts';
+import { openDictionary, zoneIdentity } from '../../zone/index.ts';
 import { type AcmeConfig, directives, issuersOf } from './directives.ts';
 import { compileHttpChallenge } from './http-challenge.ts';
 import { lookUpWith, openKeeping } from './keeping.ts';
@@ -23,15 +23,22 @@ interface AcmeResources {
 const LONGEST_NAME = 253;
 
 const PLAN = 'acme';
-const ZONE = 'acme zone';
 
-function openCertificates(worker: WorkerScope): SharedCertificates {
-  const zone = worker.provided(ZONE) as string;
-  return worker.share(
-    `acme certificates ${zone}`,
-    () => new SharedCertificates(openDictionary(worker.zone(zone), worker.workerId)),
+function openCertificates({ sharedZone }: AcmeConfig, worker: WorkerScope): SharedCertificates {
+  const memory = worker.zone(certificatesZoneName(sharedZone));
+  const opened = worker.share(
+    `acme certificates ${zoneIdentity(memory)}`,
+    () => new SharedCertificates(openDictionary(memory, worker.workerId)),
     () => undefined,
   );
+  const latest = worker.share<{ certificates?: SharedCertificates }>(
+    'acme: the latest certificates',
+    () => ({}),
+    () => undefined,
+  );
+  if (latest.certificates && latest.certificates !== opened) opened.adopt(latest.certificates);
+  latest.certificates = opened;
+  return opened;
 }
 
 /** Certificates by ACME (nginx ngx_http_acme_module, RFC 8555). */
@@ -47,10 +54,7 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
   uses: ({ cluster }) =>
     cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' }],
   prepare(configs, master) {
-    const servers = configs.flatMap(({ served }) => served ?? []);
-    const plan = acmePlanOf(servers);
-    master.provide(PLAN, plan);
-    master.provide(ZONE, certificatesZone(plan, servers[0]?.zone).name);
+    master.provide(PLAN, acmePlanOf(configs.flatMap(({ served }) => served ?? [])));
   },
   async probe(config, live) {
     // The system's own verification cannot be left out here.
@@ -60,9 +64,9 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
       problem ? [{ ...problem, field: config.issuers ? 'issuers' : 'acme' } as const] : [],
     );
   },
-  async provision(_, worker) {
-    const certificates = openCertificates(worker);
-    const memory = worker.zone(worker.provided(ZONE) as string);
+  async provision(config, worker) {
+    const certificates = openCertificates(config, worker);
+    const memory = worker.zone(certificatesZoneName(config.sharedZone));
     await openKeeping(worker.provided(PLAN) as AcmePlan, { shared: certificates, memory }, worker);
     const resolveWith = (resolving: Resolving): void => lookUpWith(resolving, worker);
     return { certificates, retiring: worker.retiring, resolveWith };
@@ -87,8 +91,8 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
   rules: () => import('./rules.ts'),
   explanation: {
     runs: true,
-    provision: (_, scope) => ({
-      certificates: openCertificates(scope),
+    provision: (config, scope) => ({
+      certificates: openCertificates(config, scope),
       retiring: scope.retiring,
       resolveWith: () => undefined,
     }),
