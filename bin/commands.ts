@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addChecking } from './check/index.ts';
 import { type Finish, spelledOut } from './command-definition.ts';
 import { addConfigTools, addDumps, addExplaining, addTypes } from './config/index.ts';
+import { addCertificates } from './certificates/index.ts';
 import { addCredentials, addDatabase } from './credentials/index.ts';
 import type { EnvironOptions } from './environ.ts';
 import { DEMO_DATA } from './options.ts';
@@ -106,6 +107,7 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   addRunning(gw, finish);
   addEditing(gw);
   addCredentials(gw, finish);
+  addCertificates(gw, finish);
   addDumps(gw, finish);
   addTypes(gw, finish);
   addDatabase(gw, finish);

@@ -23,5 +23,11 @@ export {
   type Custodian,
   type CustodianTurn,
   custodianZone,
+  IssuerState,
+  nextOrderMs,
   openCustodian,
+  renewalMs,
+  StateFiles,
 } from './custodian/index.ts';
+export { type ChainFacts, readChain } from './certificates/index.ts';
+export { openAcmeClient } from './protocol/index.ts';

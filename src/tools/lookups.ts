@@ -11,7 +11,14 @@ import {
   type EffectiveBlock,
   referenceText,
 } from '../config/index.ts';
-import { type ServerView, variableFacts, type VariableFacts } from '../contract/index.ts';
+import type { AcmePlan } from '../acme/index.ts';
+import {
+  type AcmeServerConfig,
+  acmePlanOf,
+  type ServerView,
+  variableFacts,
+  type VariableFacts,
+} from '../contract/index.ts';
 import {
   allLocations,
   findLocation,
@@ -148,6 +155,13 @@ export function restLocations(plan: GatewayPlan): readonly RestLocation[] {
     const config = modules['dbrest'] as DbrestConfig | undefined;
     return config ? [{ ...location, config }] : [];
   });
+}
+
+/** Returns what a configuration says about certificates by ACME. */
+export function acmePlan({ servers }: GatewayPlan): AcmePlan {
+  return acmePlanOf(
+    servers.flatMap(({ root }) => (root.modules['acme'] as AcmeServerConfig | undefined)?.served ?? []),
+  );
 }
 
 /** Returns the directive reference as Markdown. */

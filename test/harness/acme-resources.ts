@@ -160,6 +160,7 @@ export class AcmeResources {
         ...(externalAccounts && { externalAccountRequired: true }),
         ...(profiles && { profiles }),
         website: 'https://authority.test',
+        caaIdentities: this.network.issuerDomains,
       },
     };
   }

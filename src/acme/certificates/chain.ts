@@ -3,7 +3,7 @@ import { splitPem } from '../../system/index.ts';
 import type { AcmeIdentifier } from '../plan.ts';
 
 /** What is known of the certificate at the beginning of a chain. */
-interface ChainFacts {
+export interface ChainFacts {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   /** The hosts and addresses that it is valid for. */

@@ -146,6 +146,12 @@ export class IssuerState {
     });
   }
 
+  /** Leaves a request for the gateway that runs. */
+  async request({ kind, id }: RenewalRequest): Promise<void> {
+    if (id.includes('/')) throw new Error(`"${id}" is no id of a certificate`);
+    await this.#files.write(`${REQUESTS}/${kind}-${id}`, '');
+  }
+
   /** Removes a request. Returns false if that failed: it would be found again. */
   async endRequest({ kind, id }: RenewalRequest): Promise<boolean> {
     return this.#files.remove(`${REQUESTS}/${kind}-${id}`);

@@ -39,8 +39,8 @@ interface ClientParts {
     AcmeIssuer,
     'name' | 'uri' | 'contacts' | 'externalAccount' | 'acceptsTerms' | 'trusted' | 'verifies'
   >;
-  /** The private key. */
-  readonly accountKey: KeyObject;
+  /** The private key; without it, only what needs no account can be done. */
+  readonly accountKey: KeyObject | undefined;
   readonly log: ErrorLog;
   /** Ends what goes on; all promises reject. */
   readonly signal: AbortSignal;

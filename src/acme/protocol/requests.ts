@@ -19,7 +19,8 @@ export interface AcmeResponse {
 
 /** How an authority is asked. */
 interface RequestSettings {
-  readonly key: KeyObject;
+  /** Of the account. */
+  readonly key: KeyObject | undefined;
   readonly trust: TrustSettings;
   readonly signal: AbortSignal;
   /** Where nonces come from when none is left. */
@@ -57,8 +58,14 @@ export class AcmeRequests {
 
   /** The public key of the account, and its digest. */
   own(): ReturnType<typeof publicJwkOf> {
-    this.#own ??= publicJwkOf(this.#settings.key);
+    this.#own ??= publicJwkOf(this.#key());
     return this.#own;
+  }
+
+  #key(): KeyObject {
+    const { key } = this.#settings;
+    if (!key) throw new AcmeFault('there is no key of an account', { kind: 'refused' });
+    return key;
   }
 
   /** Asks for a public resource, which needs no signature. Rejects with an `AcmeFault`. */
@@ -85,7 +92,7 @@ export class AcmeRequests {
     readonly signer: Signer;
   }): Promise<SignedJson> {
     const { url, nonce, payload, signer } = parts;
-    const key = typeof signer === 'object' && 'key' in signer ? signer.key : this.#settings.key;
+    const key = typeof signer === 'object' && 'key' in signer ? signer.key : this.#key();
     const by =
       typeof signer === 'object' && 'kid' in signer
         ? { kid: signer.kid }

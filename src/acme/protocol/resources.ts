@@ -14,6 +14,8 @@ export interface AcmeDirectory {
   readonly termsOfService?: string | undefined;
   readonly website?: string | undefined;
   readonly externalAccountRequired: boolean;
+  /** What it is called in DNS records (`caaIdentities`). */
+  readonly issuerDomains: readonly string[];
   /** Names of profiles with their descriptions. */
   readonly profiles: ReadonlyMap<string, string>;
 }
@@ -88,6 +90,7 @@ export class ResourceReader {
       termsOfService: textOf(meta['termsOfService']),
       website: textOf(meta['website']),
       externalAccountRequired: meta['externalAccountRequired'] === true,
+      issuerDomains: domainsIn(meta['caaIdentities']),
       profiles: new Map(profiles.slice(0, MOST_PROFILES).map(([name, text]) => [name, textOf(text) ?? ''])),
     };
   }
@@ -170,6 +173,12 @@ function identifierOf(value: unknown): AcmeIdentifier {
 function timeOf(value: unknown): number | undefined {
   const ms = typeof value === 'string' ? Date.parse(value) : NaN;
   return Number.isFinite(ms) ? ms : undefined;
+}
+
+/** Only what can stand in a record: letters, digits, hyphens and dots. */
+function domainsIn(value: unknown): string[] {
+  const listed: unknown[] = Array.isArray(value) ? value : [];
+  return listed.filter((one) => typeof one === 'string').filter((one) => /^[\w.-]{1,253}$/.test(one));
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,0 +1,133 @@
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { certificateId } from '../../src/acme/index.ts';
+import { type AcmeAuthority, startAuthority } from '../harness/acme-authority.ts';
+import { clientOf, dns, issue } from '../acme/protocol/account-of.ts';
+import { directoryWith, gw } from './command.ts';
+import type { Owner } from '../harness/owner.ts';
+
+const NAMES = ['a.test', 'b.test'];
+const ID = certificateId({ issuer: 'test', key: 'ecdsa:256', identifiers: NAMES.map(dns) });
+
+const confOf = (uri: string, { challenge = 'http-01', ordered = '' } = {}): string => `events {}
+http {
+  acme_issuer test { uri ${uri}; state_path state; challenge ${challenge}; accept_terms_of_service; }
+  server { listen 127.0.0.1:1; server_name ${NAMES.join(' ')}; acme_certificate test ${ordered}; }
+}
+`;
+
+/** A directory with a configuration and the state of a certificate that an authority has issued. */
+async function stored(t: Owner): Promise<{ dir: string; authority: AcmeAuthority }> {
+  const authority = await startAuthority(t, { validates: false });
+  const { client } = clientOf(authority);
+  const { pem, key } = await issue(client, NAMES.map(dns));
+  const dir = directoryWith(t, { 'gw.conf': confOf(authority.url) });
+  const own = join(dir, 'state', 'certificates', ID);
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  const attempts = {
+    failures: 1,
+    failedMs: Date.now(),
+    waitMs: 0,
+    fault: 'rateLimited "later"',
+    isWanted: false,
+  };
+  writeFileSync(join(own, 'pair.pem'), `${pem}${String(key.export({ type: 'pkcs8', format: 'pem' }))}`);
+  writeFileSync(join(own, 'state.json'), JSON.stringify({ attempts }));
+  const { url } = await client.account();
+  writeFileSync(join(dir, 'state', 'account.json'), JSON.stringify({ authority: authority.url, url }));
+  return { dir, authority };
+}
+
+test('gw acme status lists the certificates with what is kept of them', async (t) => {
+  const { dir, authority } = await stored(t);
+  const { code, stdout } = await gw(dir, ['acme', 'status', '-c', 'gw.conf', '-p', dir, '--json']);
+  expect(code).toBe(0);
+  const endMs = Math.floor((Date.now() + 90 * 86_400_000) / 1_000);
+  const [status] = JSON.parse(stdout) as { notAfter: string; nextTry: string }[];
+  expect(status).toMatchObject({ id: ID, issuer: 'test', names: NAMES, fault: 'rateLimited "later"' });
+  expect(Math.abs(Date.parse(status?.notAfter ?? '') / 1_000 - endMs)).toBeLessThan(600);
+  expect(Date.parse(status?.nextTry ?? '')).toBeGreaterThan(Date.now() + 50 * 86_400_000);
+  const table = await gw(dir, ['acme', 'status', '-c', 'gw.conf', '-p', dir]);
+  expect(table.stdout).toMatch(/^CERTIFICATE +ISSUER +NAMES +VALID UNTIL +NEXT ORDER +LAST FAULT\n/);
+  expect(table.stdout).not.toContain('PRIVATE');
+  expect(authority.asked.filter((step) => step === 'newOrder')).toHaveLength(1);
+});
+
+test('gw acme status shows a certificate that was never ordered', async (t) => {
+  const dir = directoryWith(t, { 'gw.conf': confOf('http://127.0.0.1:1/directory') });
+  const { code, stdout } = await gw(dir, ['acme', 'status', '-c', 'gw.conf', '-p', dir, '--json']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject([{ id: ID, notAfter: null, fault: null }]);
+});
+
+test('gw acme renew leaves a request for the gateway', async (t) => {
+  const { dir } = await stored(t);
+  const { code, stdout } = await gw(dir, ['acme', 'renew', ID, '-c', 'gw.conf', '-p', dir]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${ID}: a new certificate is requested\n` });
+  expect(readdirSync(join(dir, 'state', 'requests'))).toEqual([`renew-${ID}`]);
+});
+
+test.runIf(process.getuid?.() === 0)('what root leaves belongs to the account that serves', async (t) => {
+  const { dir } = await stored(t);
+  const account = 65_534;
+  for (const path of ['', 'state', 'state/certificates', `state/certificates/${ID}`])
+    chownSync(join(dir, path), account, account);
+  const { code } = await gw(dir, ['acme', 'renew', '--all', '-c', 'gw.conf', '-p', dir]);
+  expect(code).toBe(0);
+  const { uid, mode } = statSync(join(dir, 'state', 'requests', `renew-${ID}`));
+  expect({ uid, mode: mode & 0o777 }).toEqual({ uid: account, mode: 0o600 });
+});
+
+const refused = [
+  {
+    args: ['renew', 'c.test'],
+    stderr: `gw: there is no certificate "c.test"; there are:\n  ${ID}\n`,
+  },
+  {
+    args: ['renew'],
+    stderr: 'gw: expected the ids of certificates, or --all\n  gw acme status lists them\n',
+  },
+  { args: ['record'], stderr: 'gw: no issuer has "challenge dns-persist-01"\n' },
+  {
+    args: ['revoke', 'x/../y'],
+    stderr: `gw: there is no certificate "x/../y"; there are:\n  ${ID}\n`,
+  },
+];
+
+for (const { args, stderr } of refused)
+  test(`gw acme ${args.join(' ')} is refused with exit code 2`, async (t) => {
+    const { dir } = await stored(t);
+    const done = await gw(dir, ['acme', ...args, '-c', 'gw.conf', '-p', dir]);
+    expect({ ...done, stderr: done.stderr.replace(/^gw: \[warn\].*\n(?: .*\n)*/gm, '') }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr,
+    });
+  });
+
+test('gw acme revoke revokes a certificate once, and requests another one', async (t) => {
+  const { dir, authority } = await stored(t);
+  const revoke = ['acme', 'revoke', ID, '--reason', 'superseded', '-c', 'gw.conf', '-p', dir];
+  const { code, stdout } = await gw(dir, revoke);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${ID}: revoked; a new certificate is requested\n` });
+  expect(authority.issued[0]?.revoked).toEqual({ reason: 4 });
+  expect(readdirSync(join(dir, 'state', 'requests'))).toEqual([`revoked-${ID}`]);
+  const again = await gw(dir, revoke);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('gw: alreadyRevoked') });
+});
+
+test('gw acme record prints what dns-persist-01 looks for', async (t) => {
+  const { dir, authority } = await stored(t);
+  const conf = confOf(authority.url, { challenge: 'dns-persist-01', ordered: 'a.test *.a.test b.test' });
+  writeFileSync(join(dir, 'gw.conf'), conf);
+  const account = JSON.parse(readFileSync(join(dir, 'state', 'account.json'), 'utf8')) as { url: string };
+  const { code, stdout } = await gw(dir, ['acme', 'record', '-c', 'gw.conf', '-p', dir]);
+  const value = `authority.test; accounturi=${account.url}`;
+  expect(stdout).toBe(
+    `_validation-persist.a.test. IN TXT "${value}; policy=wildcard"\n_validation-persist.b.test. IN TXT "${value}"\n`,
+  );
+  expect(code).toBe(0);
+  const named = await gw(dir, ['acme', 'record', '--issuer-domain', 'ca.test', '-c', 'gw.conf', '-p', dir]);
+  expect(named.stdout).toContain('"ca.test; accounturi=');
+});
