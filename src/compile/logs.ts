@@ -90,6 +90,11 @@ const SIZE: Distribution = {
   scale: 'bytes',
 };
 
+const REFUSED: Metric = {
+  name: 'gw_http_refused_total',
+  help: 'Requests that a module did not let through, or whose head could not be read, by what refused them.',
+};
+
 const METHODS: ReadonlySet<string> = new Set(['HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** The labels of a location in metrics. */
@@ -123,6 +128,12 @@ export function compileRequestCounter(counters: Counters, counted: CountedLocati
     others.set(method, known);
     return known;
   };
+  const refusals = new Map<string, Counter>();
+  const refused = (by: string): Counter => {
+    const known = refusals.get(by) ?? counters.counter(REFUSED, { location: counted.location, by });
+    refusals.set(by, known);
+    return known;
+  };
   let duration: Histogram | undefined;
   let size: Histogram | undefined;
 
@@ -131,6 +142,7 @@ export function compileRequestCounter(counters: Counters, counted: CountedLocati
     const method = x.request.method === 'GET' ? 'GET' : methodLabel(x.request.method);
     const statuses = method === 'GET' ? gets : statusesOf(method);
     (statuses[status] ??= open(method, status)).add();
+    if (x.refusedBy !== '') refused(x.refusedBy).add();
     duration ??= counters.histogram(DURATION, labels);
     duration.observe(latencyMs(x) / 1000);
     size ??= counters.histogram(SIZE, labels);

@@ -147,6 +147,27 @@ test('"metrics_location" names locations, several by one name, or leaves them ou
   });
 });
 
+test('requests that were refused are counted by location and by what refused them', async (t) => {
+  const gw = await startGateway(
+    t,
+    `limit_req_zone $uri zone=refused:1m rate=1r/m;
+     server { ${METRICS}
+       location = /open { return 200 ok; }
+       location = /limited { limit_req zone=refused; echo ok; }
+       location = /closed { deny all; echo ok; }
+       location = /small { client_max_body_size 1; proxy_pass http://127.0.0.1:1; } }`,
+  );
+  for (const path of ['/open', '/limited', '/limited', '/limited', '/closed']) await gw.fetch(path);
+  await gw.fetch('/small', { method: 'POST', body: 'too much' });
+  const metrics = await eventually(gw, (now) => expect(sumOf(now, /^gw_http_refused_total/)).toBe(4));
+  const refused = [...metrics].filter(([name]) => name.startsWith('gw_http_refused_total'));
+  expect(Object.fromEntries(refused)).toEqual({
+    'gw_http_refused_total{location="= /limited",by="limit_req"}': 2,
+    'gw_http_refused_total{location="= /closed",by="access"}': 1,
+    'gw_http_refused_total{location="= /small",by="client_max_body_size"}': 1,
+  });
+});
+
 test('the process tells its open files and their limit, each worker its CPU time and restarts from the start', async (t) => {
   const gw = await startGateway(t, `server { ${METRICS} }`, { workers: 2, fresh: true });
   const first = await scrape(gw);
