@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -214,3 +215,29 @@ test('an id that leaves the directory is refused', async () => {
   const { state } = openState();
   for (const id of ['../x', '.x', 'a/b']) await expect(state.savePair(id, PAIR)).rejects.toThrow('is no id');
 });
+
+const MAY_MOUNT = process.getuid?.() === 0 && spawnSync('mount', ['--version']).status === 0;
+
+test.runIf(MAY_MOUNT)(
+  'on a full disk nothing is half written, and all is written when there is room',
+  async (t) => {
+    const { root, state, told } = openState();
+    mkdirSync(root);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=0700', 'tmpfs', root]).status !== 0)
+      return t.skip('no mounts are allowed here');
+    t.onTestFinished(() => void spawnSync('umount', ['-l', root]));
+    const large = { chain: PAIR.chain.repeat(200), key: PAIR.key };
+    await state.savePair(ID, PAIR);
+    const filler = join(root, 'filler');
+    spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k', 'count=100']);
+    await state.savePair(ID, large);
+    expect(told.join()).toMatch(/failed \(28: No space left on device\); it stays in memory/);
+    // What another start would read is the old one, whole.
+    expect((await openState(root).state.certificate(ID)).pair).toEqual(PAIR);
+    expect((await state.certificate(ID)).pair).toEqual(large);
+    rmSync(filler);
+    await state.retry();
+    expect((await openState(root).state.certificate(ID)).pair).toEqual(large);
+    expect(readdirSync(join(root, FOLDER))).toEqual(['pair.pem']);
+  },
+);
