@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { authorityAt, freePorts, shownCertificate } from './ordering.ts';
+import { startGateway } from '../../harness/gateway.ts';
+
+test('a certificate on demand is ordered in the handshake, kept over a restart, and bounded by max', async (t) => {
+  const ports = await freePorts();
+  const authority = await authorityAt(t, ports);
+  const conf = (
+    dir: string,
+  ): string => `acme_issuer le { uri ${authority.base}/directory; accept_terms_of_service; state_path ${dir}/state; }
+    server { listen 127.0.0.1:${ports.plain}; listen 127.0.0.1:${ports.tls} ssl; server_name *.od.test; acme_certificate le;
+      acme_on_demand ask=/ask max=1; location = /ask { return 200; } }`;
+  const gw = await startGateway(t, conf, { port: ports.plain, fresh: true });
+  const first = await shownCertificate(ports.tls, 'x.od.test');
+  expect(first?.subjectAltName).toBe('DNS:x.od.test');
+  expect(await shownCertificate(ports.tls, 'y.od.test')).toBeUndefined();
+  await gw.waitForLog(/certificate "y\.od\.test" is not ordered on demand: there are 1 already \(max=1\)/);
+  await gw.stop();
+  authority.isAway = true;
+  const from = gw.errorLog().length;
+  gw.start();
+  await gw.waitForLog(/start worker processes/, from);
+  expect((await shownCertificate(ports.tls, 'x.od.test'))?.fingerprint256).toBe(first?.fingerprint256);
+});
