@@ -1,5 +1,5 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { beginSpan, type Exchange, phasesOf, type RequestPhases } from '../../http/index.ts';
+import { beginSpan, type Exchange, phasesOf, requestId, type RequestPhases } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
@@ -220,7 +220,7 @@ interface StepsParts {
 }
 
 export function stepsParts({ requestComment }: DbrestConfig, build: Build): StepsParts {
-  return { location: build.location, requestId: requestComment ? build.variable('request_id') : undefined };
+  return { location: build.location, requestId: requestComment ? requestId : undefined };
 }
 
 export function compileSteps(

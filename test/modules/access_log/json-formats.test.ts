@@ -80,7 +80,7 @@ test('"json_full" names the module that refused a request', async (t) => {
   const { port } = await startPeer(t, 'peer', (_, response) => void response.end('ok'));
   const gw = await load(
     t,
-    `limit_req_zone $server_name zone=json:1m rate=1r/m;
+    `limit_req_zone $binary_remote_addr zone=json:1m rate=1r/m;
      server { access_log refused.log json_full;
        location /denied { deny all; proxy_pass http://127.0.0.1:${port}; }
        location /limited { limit_req zone=json; proxy_pass http://127.0.0.1:${port}; } }`,

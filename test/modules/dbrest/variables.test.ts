@@ -125,3 +125,13 @@ test('dbrest_request_comment tells the database the id of each request, with one
   expect(new Set(await names('')).size).toBe(1);
   expect(await names('')).not.toContain('gw ID');
 });
+
+test.each([
+  ['own-7.a:b_c', 'gw own-7.a:b_c'],
+  ['a"b,c', 'gw'],
+  ['x'.repeat(61), 'gw'],
+])('dbrest_request_comment tells the database the id %j of request_id_header as %j', async (id, name) => {
+  const gw = await start('request_id_header X-Own; dbrest_request_comment on;');
+  const { body } = await gw.fetch('/api/names', { headers: { 'X-Own': id } });
+  expect(JSON.parse(body)).toEqual([{ name }]);
+});

@@ -419,7 +419,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     default: false,
     defaultText: 'off',
     summary:
-      'Whether the database learns $request_id: as application_name of the transaction, for log_line_prefix and pg_stat_activity. It is no comment in the SQL, because PostgreSQL would then have to plan each statement again.',
+      'Whether the database learns the id of the request ($request_id, or that of `request_id_header` if it has at most 60 letters, digits and characters of "_.:-"): as application_name of the transaction, for log_line_prefix and pg_stat_activity. It is no comment in the SQL, because PostgreSQL would then have to plan each statement again.',
     source: 'gw',
   },
   dbrest_legacy_target_names: {

@@ -302,9 +302,12 @@ function compileSettings(
   };
 }
 
-/** The `application_name` of a request. Text that is not an id must not get into the log of the database. */
+/**
+ * The `application_name` of a request, of at most 63 bytes (NAMEDATALEN). Clients may choose ids: text that could end a field
+ * in the log of the database must not get there.
+ */
 function nameOf(requestId = ''): string {
-  return /^[0-9a-f]{32}$/.test(requestId) ? `gw ${requestId}` : 'gw';
+  return /^[\w.:-]{1,60}$/.test(requestId) ? `gw ${requestId}` : 'gw';
 }
 
 /** The path of a resource, wherever its location is: `/`, `/items`, `/rpc/add`. */
