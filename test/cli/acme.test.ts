@@ -1,10 +1,19 @@
-import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { certificateId } from '../../src/acme/index.ts';
 import { type AcmeAuthority, startAuthority } from '../harness/acme-authority.ts';
 import { clientOf, dns, issue } from '../acme/protocol/account-of.ts';
-import { directoryWith, gw } from './command.ts';
+import { directoryWith, gw, type Said } from './command.ts';
+import { startGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 
 const NAMES = ['a.test', 'b.test'];
@@ -130,4 +139,24 @@ test('gw acme record prints what dns-persist-01 looks for', async (t) => {
   expect(code).toBe(0);
   const named = await gw(dir, ['acme', 'record', '--issuer-domain', 'ca.test', '-c', 'gw.conf', '-p', dir]);
   expect(named.stdout).toContain('"ca.test; accounturi=');
+});
+
+test('the gateway that runs takes up what gw acme renew and revoke request', async (t) => {
+  const authority = await startAuthority(t, { validates: false });
+  const gateway = await startGateway(
+    t,
+    `acme_issuer test { uri ${authority.url}; state_path state; accept_terms_of_service; }
+     server { server_name a.test; acme_certificate test; }`,
+    { fresh: true },
+  );
+  const run = (...args: readonly string[]): Promise<Said> =>
+    gw(gateway.dir, ['acme', ...args, 'a.test', '-c', 'gw.conf', '-p', gateway.dir]);
+  await expect.poll(() => authority.issued.length).toBe(1);
+  await expect.poll(() => existsSync(join(gateway.dir, 'state/certificates/a.test/pair.pem'))).toBe(true);
+  expect(await run('renew')).toMatchObject({ code: 0 });
+  await expect.poll(() => authority.issued.length).toBe(2);
+  await gateway.waitForLog(/an operator wants it renewed/);
+  expect(await run('revoke')).toMatchObject({ code: 0 });
+  await expect.poll(() => authority.issued.length).toBe(3);
+  expect(authority.issued.filter(({ revoked }) => revoked)).toHaveLength(1);
 });
