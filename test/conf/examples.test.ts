@@ -12,6 +12,7 @@ import { bearer, sign } from '../harness/tokens.ts';
 import { CLIENT_SECRET, type FakeProvider, startProvider } from '../modules/auth_oidc/provider.ts';
 import { startMetadata } from '../modules/auth_jwt/issuer.ts';
 import { Visitor } from '../modules/auth_oidc/visitor.ts';
+import { type Collector, startCollector } from '../harness/collector.ts';
 import { startPeer } from '../harness/peer.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
@@ -20,6 +21,7 @@ import { SITE_EXAMPLES } from './site-examples.ts';
 const file = wholeFile();
 
 let operatorsPort = 0;
+let collector: Collector | undefined;
 let loginProvider: FakeProvider | undefined;
 let tokenIssuer: Awaited<ReturnType<typeof startMetadata>> | undefined;
 
@@ -99,6 +101,23 @@ const examples: Readonly<Record<string, Example>> = {
       expect(left.headers.get('location')).toContain(`${loginProvider?.issuer}/logout?client_id=gateway&`);
       expect(await visitor.open(`${gw.url}/goodbye`)).toMatchObject({ status: 200, body: 'goodbye\n' });
       await gw.expect('GET /', { status: 401 });
+    },
+  },
+  'tracing.conf': {
+    env: async (t) => {
+      collector = await startCollector(t, { protocol: 'grpc' });
+      const shop = await startPeer(t, 'shop');
+      return { COLLECTOR: `127.0.0.1:${collector.port}`, SHOP: `127.0.0.1:${shop.port}` };
+    },
+    calls: async (gw) => {
+      const trace = '0af7651916cd43dd8448eb211c80319c';
+      const headers = { traceparent: `00-${trace}-b9c7c989f97918e1-01` };
+      await gw.expect('GET /shop/', { status: 200, headers: { 'x-trace-id': trace } }, { headers });
+      const isOurs = ({ traceId }: { readonly traceId: string }): boolean => traceId === trace;
+      await collector?.waitFor(
+        () => collector?.spans().filter(isOurs).length === 2,
+        'span of the request and its try',
+      );
     },
   },
   'tokens.conf': {

@@ -60,7 +60,7 @@ export class ExportQueue {
     this.#parts = parts;
     const { intervalMs, batchSize, batchCount } = parts.limits;
     this.#mostRecords = batchSize * batchCount;
-    this.#timer = setInterval(() => this.#tick(), intervalMs).unref();
+    this.#timer = setInterval(() => this.flush(), intervalMs).unref();
   }
 
   /** True if a record may be added. If not, the caller must not encode it, and counts it with `drop`. */
@@ -73,6 +73,11 @@ export class ExportQueue {
     this.#records.push(record);
     this.#bytes += record.length;
     if (this.#records.length >= this.#parts.limits.batchSize) void this.#begin();
+  }
+
+  /** Sends what waits, without waiting for a full batch. */
+  flush(): void {
+    if (this.#records.length > 0) void this.#begin();
   }
 
   drop(): void {
@@ -105,10 +110,6 @@ export class ExportQueue {
   async #finish(): Promise<void> {
     await this.#pump;
     while (this.#records.length > 0) await this.#begin();
-  }
-
-  #tick(): void {
-    if (this.#records.length > 0) void this.#begin();
   }
 
   #begin(): Promise<void> {

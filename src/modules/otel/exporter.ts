@@ -1,6 +1,6 @@
 import type { WorkerScope } from '../../contract/index.ts';
 import type { Span, SpanRecorder } from '../../http/index.ts';
-import type { Metric } from '../../zone/index.ts';
+import type { Counters, Metric } from '../../zone/index.ts';
 import { VERSION } from '../../version.ts';
 import { Collector } from './collector.ts';
 import type { ExporterConfig, OtelConfig } from './directives.ts';
@@ -8,6 +8,7 @@ import { JsonEncoding } from './json-encoding.ts';
 import type { Attribute, Encoding, LogRecord, Origin } from './records.ts';
 import type { Signal } from './endpoint.ts';
 import { ExportQueue, type RecordCounters } from './export-queue.ts';
+import { followErrorLogs } from './log-records.ts';
 import { ids } from './tracing.ts';
 
 const EXPORTED: Metric = {
@@ -23,11 +24,13 @@ const FAILED: Metric = {
   help: 'Records that the collector has not taken, by signal.',
 };
 
+/** Metrics are not sent more often. */
+const LEAST_METRICS_MS = 10_000;
 /** Time for what waits when the gateway stops. */
 const GRACE_MS = 5_000;
 
 /** The config that all locations of an exporter share. */
-type ExporterSettings = Pick<OtelConfig, 'serviceName' | 'resourceAttributes'> & {
+type ExporterSettings = Pick<OtelConfig, 'serviceName' | 'resourceAttributes' | 'logs' | 'metrics'> & {
   readonly exporter: ExporterConfig;
 };
 
@@ -37,10 +40,12 @@ export class Exporter implements SpanRecorder {
   readonly #encoding: Encoding;
   readonly #queueOf: (signal: Signal) => ExportQueue;
   readonly #spans: ExportQueue;
+  readonly #endings: (() => void)[] = [];
   #logs: ExportQueue | undefined;
   #metrics: ExportQueue | undefined;
 
-  constructor({ exporter }: ExporterSettings, encoding: Encoding, worker: WorkerScope) {
+  constructor(settings: ExporterSettings, encoding: Encoding, worker: WorkerScope) {
+    const { exporter, logs: lines } = settings;
     const { log, metrics } = worker;
     this.#encoding = encoding;
     this.#collector = new Collector(exporter, VERSION);
@@ -60,6 +65,29 @@ export class Exporter implements SpanRecorder {
       });
     };
     this.#spans = this.#queueOf('traces');
+    if (lines === 'error' || lines === 'both')
+      this.#endings.push(followErrorLogs(worker, (record) => this.log(record)));
+    if (settings.metrics && worker.isFirst) this.#sendMetrics(metrics, exporter.intervalMs);
+  }
+
+  /** Sends all metrics regularly, and once more at the end. */
+  #sendMetrics(metrics: Counters, intervalMs: number): void {
+    const queue = (this.#metrics = this.#queueOf('metrics'));
+    // The counters of the process begin with it.
+    const sinceMs = Date.now() - process.uptime() * 1_000;
+    const collect = (): void => {
+      const period = { sinceMs, untilMs: Date.now() };
+      for (const family of metrics.read()) {
+        if (queue.hasRoom) queue.add(this.#encoding.metric(family, period));
+        else queue.drop();
+      }
+      queue.flush();
+    };
+    const timer = setInterval(collect, Math.max(intervalMs, LEAST_METRICS_MS)).unref();
+    this.#endings.push(() => {
+      clearInterval(timer);
+      collect();
+    });
   }
 
   newSpanId(): string {
@@ -84,13 +112,9 @@ export class Exporter implements SpanRecorder {
     else logs.drop();
   }
 
-  /** The queue of metrics, and how they are encoded. */
-  get metrics(): { readonly queue: ExportQueue; readonly encoding: Encoding } {
-    return { queue: (this.#metrics ??= this.#queueOf('metrics')), encoding: this.#encoding };
-  }
-
   /** Sends what waits, for five seconds at most, then closes the connections. */
   async close(): Promise<void> {
+    for (const end of this.#endings) end();
     const queues = [this.#spans, this.#logs, this.#metrics].flatMap((queue) => queue ?? []);
     await Promise.all(queues.map((queue) => queue.close(GRACE_MS)));
     this.#collector.close();

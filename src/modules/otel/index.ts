@@ -2,6 +2,7 @@ import { moduleFor, type VariableDefinition } from '../../contract/index.ts';
 import type { Exchange, RequestTrace } from '../../http/index.ts';
 import { directives, type OtelConfig } from './directives.ts';
 import { type Exporter, openExporter } from './exporter.ts';
+import { compileAccessRecord } from './log-records.ts';
 import { compileServerSpan } from './server-span.ts';
 import { compileDecide, compileReadTrace } from './tracing.ts';
 
@@ -68,9 +69,14 @@ export const otel = moduleFor<OtelConfig>()<Exporter | undefined>({
     if (logs !== 'off') report.phrase('logs', missing);
   },
 
-  provision: ({ exporters: [exporter] = [], serviceName, resourceAttributes }, worker) =>
+  showsRequestCounts: ({ metrics }) => metrics,
+
+  provision: ({ exporters: [exporter] = [], serviceName, resourceAttributes, logs, metrics }, worker) =>
     exporter &&
-    openExporter({ exporter, serviceName, ...(resourceAttributes && { resourceAttributes }) }, worker),
+    openExporter(
+      { exporter, serviceName, logs, metrics, ...(resourceAttributes && { resourceAttributes }) },
+      worker,
+    ),
 
   defines: (config) =>
     variablesOf((show) => (build) => {
@@ -85,13 +91,17 @@ export const otel = moduleFor<OtelConfig>()<Exporter | undefined>({
     const decide = compileDecide(config, build, config.childSpans ? exporter : undefined);
     if (!exporter) return { entering: decide };
     const spanOf = compileServerSpan(config, build);
+    const sendsLines = config.logs === 'access' || config.logs === 'both';
+    const recordOf = sendsLines ? compileAccessRecord(build) : undefined;
     const log = (x: Exchange): void => {
       if (x.main !== x) return;
       // A request that ended before a location was found.
       decide(x);
       if (x.trace?.sampled && exporter.takesSpan()) exporter.record(spanOf(x));
+      if (recordOf) exporter.log(recordOf(x));
     };
     return { entering: decide, log };
   },
   explanation: { provision: () => undefined, runs: true },
+  rules: () => import('./rules.ts'),
 });

@@ -80,7 +80,7 @@ export class JsonEncoding implements Encoding {
     const shape =
       kind === 'histogram'
         ? { histogram: counted }
-        : kind === 'counter'
+        : kind === 'counter' || kind === 'untyped'
           ? { sum: { ...counted, isMonotonic: true } }
           : { gauge: { dataPoints: points } };
     return bytesOf({ name, description: help, ...shape });

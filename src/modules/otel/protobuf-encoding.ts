@@ -81,17 +81,18 @@ export class ProtobufEncoding implements Encoding {
 
   metric({ name, help, kind, samples }: MetricFamily, period: Period): Uint8Array {
     const writer = new BinaryWriter();
+    const isCounter = kind === 'counter' || kind === 'untyped';
     text(writer, 1, name);
     text(writer, 2, help);
-    writer.tag(kind === 'histogram' ? 9 : kind === 'counter' ? 7 : 5, LengthDelimited).fork();
+    writer.tag(kind === 'histogram' ? 9 : isCounter ? 7 : 5, LengthDelimited).fork();
     for (const sample of samples) {
       writer.tag(1, LengthDelimited).fork();
       if (kind === 'histogram') writeBuckets(writer, sample, period);
       else writeNumber(writer, sample, period);
       writer.join();
     }
-    if (kind === 'histogram' || kind === 'counter') writer.tag(2, Varint).int32(CUMULATIVE);
-    if (kind === 'counter') writer.tag(3, Varint).bool(true);
+    if (kind === 'histogram' || isCounter) writer.tag(2, Varint).int32(CUMULATIVE);
+    if (isCounter) writer.tag(3, Varint).bool(true);
     writer.join();
     return writer.finish();
   }

@@ -1,6 +1,6 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
-import { elapsedMs, type Exchange, type Span } from '../../http/index.ts';
+import { elapsedMs, type Exchange, requestId, type Span } from '../../http/index.ts';
 import { redactQuery } from '../../log/index.ts';
 import type { OtelConfig } from './directives.ts';
 import type { Attribute } from './records.ts';
@@ -19,7 +19,7 @@ export function compileServerSpan(config: OtelConfig, build: Build): (x: Exchang
   const { spanName } = config;
   const nameOf = spanName ? build.value(spanName) : () => location.path;
   const describe = config.semconv === 'stable' ? describeStable : describeAsNginx;
-  const common = compileCommon(location, build);
+  const common = compileCommon(location);
   const own = compileOwn(config, build);
   return (x) => {
     const trace = x.trace!;
@@ -94,13 +94,12 @@ function ownPort({ request: { port } }: Exchange): number | undefined {
 }
 
 /** Attributes that have the same names in both conventions. */
-function compileCommon(location: LocationFacts, build: Build): Describe {
-  const requestId = build.variable('request_id');
+function compileCommon(location: LocationFacts): Describe {
   const { path } = location;
   const shown = textOf(location);
   return (x, attributes) => {
     if (path !== '') attributes.push(['http.route', path], ['gw.location', shown]);
-    attributes.push(['http.request.id', requestId(x) ?? '']);
+    attributes.push(['http.request.id', requestId(x)]);
     if (x.refusedBy !== '') attributes.push(['gw.refused_by', x.refusedBy]);
   };
 }
