@@ -25,6 +25,8 @@ interface AccessLogOptions {
   /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
   readonly opener?: LogOpener;
+  /** Called with the number of lines that are lost: the file is not open, or too many wait for it. */
+  readonly dropped?: ((lines: number) => void) | undefined;
   /** Receives an alert when writing begins to fail, and each time the file cannot be reopened. */
   readonly log: ErrorLog;
 }
@@ -62,7 +64,7 @@ class AppendedLog implements AccessLog {
   }
 
   write(line: string): void {
-    if (!this.#file) return;
+    if (!this.#file) return this.#isClosed ? undefined : this.#options.dropped?.(1);
     const { boom, promptFd } = this.#file;
     if (promptFd !== undefined && !this.#flushSoon && !this.#isWriting) {
       this.#isWriting = !writtenAtOnce(`${line}\n`, boom, promptFd);
@@ -121,6 +123,7 @@ class AppendedLog implements AccessLog {
     try {
       const file = openFile(this.#options);
       file.boom.on('error', (error: Error) => this.#tell(systemFailure('write', this.#options.path, error)));
+      file.boom.on('drop', (lost: string | Buffer) => this.#options.dropped?.(linesIn(lost)));
       file.boom.on('write', () => (this.#trouble = ''));
       file.boom.on('drain', () => (this.#isWriting &&= this.#file !== file));
       return file;
@@ -135,6 +138,11 @@ class AppendedLog implements AccessLog {
     this.#trouble = trouble;
     this.#options.log.write(severity, trouble);
   }
+}
+
+/** Lines in a write that was dropped; a compressed one counts as one. */
+function linesIn(lost: string | Buffer): number {
+  return typeof lost === 'string' ? lost.split('\n').length - 1 : 1;
 }
 
 /** Writes a line; the part that the file does not take at once is written later. Returns true if it took all. */

@@ -108,3 +108,18 @@ test('writing to a closed log does nothing', async () => {
   await access.close();
   expect(read()).toBe('');
 });
+
+test('lines for a file that cannot be opened are counted, those for a closed log are not', async () => {
+  const lost: number[] = [];
+  const access = openAccessLog({
+    path: join(dir, 'missing', 'access.log'),
+    bufferBytes: 0,
+    flushMs: 0,
+    log: { write: () => undefined },
+    dropped: (lines) => lost.push(lines),
+  });
+  for (let i = 0; i < 3; i++) access.write('one');
+  await access.close();
+  access.write('late');
+  expect(lost).toEqual([1, 1, 1]);
+});

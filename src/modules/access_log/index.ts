@@ -34,13 +34,22 @@ function openTarget(target: WrittenTarget, cache: NamedLogRules, worker: WorkerS
   return { target, compile: openFile(target, worker) };
 }
 
+const DROPPED = {
+  name: 'gw_log_dropped_total',
+  help: 'Lines of access logs that were lost: the file could not be opened, or too many lines waited for it.',
+};
+
 function openFile(target: FileTarget, worker: WorkerScope): Compile {
   const { bufferBytes, flushMs = 0, gzipLevel } = target;
   const path = target.path === 'stderr' ? target.path : resolve(worker.prefix, target.path);
   const { log, logOpener: opener } = worker;
   const opened = worker.share(
     `access_log ${path} ${bufferBytes} ${flushMs} ${gzipLevel ?? ''}`,
-    () => openAccessLog({ path, bufferBytes, flushMs, gzipLevel, log, opener }),
+    () => {
+      const dropped = (lines: number): void => worker.metrics.counter(DROPPED, { log: path }).add(lines);
+      dropped(0);
+      return openAccessLog({ path, bufferBytes, flushMs, gzipLevel, log, opener, dropped });
+    },
     (file) => file.close(),
   );
   worker.onReopen(opened.reopen);
