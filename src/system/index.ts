@@ -39,4 +39,4 @@ export {
 } from './root-files.ts';
 export { contextOptions, type ContextSettings } from './tls-context.ts';
 export { type FileContent, readParsed, WatchedFiles } from './watched-files.ts';
-export { countOpenFiles, openFilesLimit, raiseOpenFilesLimit, threadCpuSeconds } from './open-files.ts';
+export { countOpenFiles, openFilesLimit, raiseOpenFilesLimit, openThreadClock } from './open-files.ts';

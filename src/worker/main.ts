@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LogOpener } from '../log/index.ts';
-import { countOpenFiles, openFilesLimit, threadCpuSeconds } from '../system/index.ts';
+import { countOpenFiles, openFilesLimit, openThreadClock } from '../system/index.ts';
 import { type Counter, Counters, type Gauge, type Metric } from '../zone/index.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { ThreadLog } from './thread-log.ts';
@@ -35,6 +35,7 @@ class Vitals {
   readonly #metrics: Counters;
   readonly #everyMs: number;
   readonly #lag: Gauge;
+  readonly #threadClock = openThreadClock();
   readonly #cpu: Counter | undefined;
   #cpuSeconds = 0;
   #lastMs = performance.now();
@@ -46,7 +47,7 @@ class Vitals {
     this.#lag = metrics.gauge(LAG, worker);
     // A counter that appears with its first restart would hide it from rates.
     metrics.counter(RESTARTS, worker);
-    this.#cpu = threadCpuSeconds() === undefined ? undefined : metrics.counter(WORKER_CPU, worker);
+    if (this.#threadClock) this.#cpu = metrics.counter(WORKER_CPU, worker);
     metrics.sample(HEAP, worker, () => getHeapStatistics().used_heap_size);
     metrics.collect('gauge', { metric: MEMORY, read: () => process.memoryUsage.rss() });
     metrics.collect('counter', { metric: CPU, read: cpuSeconds });
@@ -65,7 +66,7 @@ class Vitals {
   }
 
   #addCpu(): void {
-    const seconds = this.#cpu && threadCpuSeconds();
+    const seconds = this.#threadClock?.();
     if (seconds === undefined) return;
     this.#cpu?.add(Math.max(0, seconds - this.#cpuSeconds));
     this.#cpuSeconds = seconds;
