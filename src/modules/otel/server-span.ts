@@ -15,7 +15,6 @@ const UNREADABLE = 'bad request';
 export function compileServerSpan(config: OtelConfig, build: Build): (x: Exchange) => Span {
   const { location } = build;
   build.needHeader('user-agent');
-  build.needPeer();
   const { spanName } = config;
   const nameOf = spanName ? build.value(spanName) : () => location.path;
   const describe = config.semconv === 'stable' ? describeStable : describeAsNginx;

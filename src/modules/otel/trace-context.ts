@@ -66,31 +66,36 @@ export function traceparentOf({
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-const TRACE_BYTES = 16;
-const SPAN_BYTES = 8;
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
 const POOL_BYTES = 4_096;
+const NO_TRACE = '0'.repeat(TRACE_DIGITS);
+const NO_SPAN = '0'.repeat(SPAN_DIGITS);
 
 /** Makes random ids. Randomness is taken for many ids at once: a call for each would cost more than the rest. */
 export class Ids {
   readonly #pool = Buffer.allocUnsafe(POOL_BYTES);
-  #at = POOL_BYTES;
+  #digits = '';
+  #at = 0;
 
   traceId(): string {
-    return this.#take(TRACE_BYTES);
+    const id = this.#take(TRACE_DIGITS);
+    // An id of zeros means that there is none.
+    return id === NO_TRACE ? this.traceId() : id;
   }
 
   spanId(): string {
-    return this.#take(SPAN_BYTES);
+    const id = this.#take(SPAN_DIGITS);
+    return id === NO_SPAN ? this.spanId() : id;
   }
 
-  #take(bytes: number): string {
-    if (this.#at + bytes > POOL_BYTES) {
-      randomFillSync(this.#pool);
+  #take(digits: number): string {
+    if (this.#at + digits > this.#digits.length) {
+      this.#digits = randomFillSync(this.#pool).toString('hex');
       this.#at = 0;
     }
-    const id = this.#pool.toString('hex', this.#at, this.#at + bytes);
-    this.#at += bytes;
-    // An id of zeros means that there is none.
-    return ZEROS.test(id) ? this.#take(bytes) : id;
+    const from = this.#at;
+    this.#at += digits;
+    return this.#digits.slice(from, this.#at);
   }
 }

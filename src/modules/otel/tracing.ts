@@ -32,7 +32,9 @@ export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>,
     if (known) return known === UNTRACED ? undefined : known;
     const caller = extracts ? readCaller(main.request.headers) : NO_CALLER;
     const trace: OwnTrace = {
-      ...caller,
+      parentId: caller.parentId,
+      parentSampled: caller.parentSampled,
+      state: caller.state,
       traceId: caller.traceId === '' ? ids.traceId() : caller.traceId,
       spanId: ids.spanId(),
       sampled: false,
@@ -70,6 +72,8 @@ export function compileDecide(
     own.sampled = sampled;
     own.recorder = sampled ? recorder : undefined;
     own.isDecided = true;
+    // The span has the client's address, which may be gone by the end of the request.
+    if (sampled) x.wire.keepPeer();
     if (injects) inject(x, own);
   };
 }
