@@ -40,8 +40,8 @@ export interface ListenConfig {
 /** A server name by nginx's four kinds, in the order in which they win. */
 export type ServerName =
   | { readonly kind: 'exact'; readonly name: string }
-  /** `*.example.org`: `suffix` is `.example.org`. */
-  | { readonly kind: 'leading wildcard'; readonly suffix: string }
+  /** `*.example.org`: `suffix` is `.example.org`. `hasBare`: written as `.example.org`; the name before it is `example.org`. */
+  | { readonly kind: 'leading wildcard'; readonly suffix: string; readonly hasBare?: true }
   /** `www.example.*`: `prefix` is `www.example.`. */
   | { readonly kind: 'trailing wildcard'; readonly prefix: string }
   | { readonly kind: 'regex'; readonly regex: RegexConfig };

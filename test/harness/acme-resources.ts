@@ -223,6 +223,11 @@ export class AcmeResources {
       throw new Problem(400, 'invalidProfile');
     if (replaces !== undefined) this.#checkReplaced(replaces);
     const wanted = identifiers as readonly Identifier[];
+    const values = new Set(wanted.map(({ value }) => value));
+    const covered = wanted.find(
+      ({ value }) => /^[^*]/.test(value) && values.has(value.replace(/^[^.]*/, '*')),
+    );
+    if (covered) throw new Problem(400, 'malformed', `"${covered.value}" is covered by a wildcard`);
     const authorizations = wanted.map((identifier) => this.#authorizationFor(identifier, account));
     const order: Order = {
       url: `${this.base}/order/${this.orders.length + 1}`,

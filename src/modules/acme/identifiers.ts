@@ -50,7 +50,7 @@ export function identifiersOfServer(names: readonly ServerName[]): {
     if ('fault' in read) skipped.push({ name: text, why: read.fault });
     else identifiers.push(...read);
   };
-  for (const [index, name] of names.entries()) {
+  for (const name of names) {
     if (name.kind === 'regex')
       skipped.push({ name: `~${name.regex.pattern}`, why: 'it is a regular expression' });
     else if (name.kind === 'trailing wildcard')
@@ -58,18 +58,20 @@ export function identifiersOfServer(names: readonly ServerName[]): {
     else if (name.kind === 'exact') {
       // The default name of a server, which no client sends.
       if (name.name !== '' && name.name !== '_') add(name.name);
-    } else if (isWithBare(names[index - 1], name.suffix)) add(`www${name.suffix}`);
-    else add(`*${name.suffix}`);
+    } else add(`${name.hasBare ? 'www' : '*'}${name.suffix}`);
   }
   return { identifiers, skipped };
-}
-
-/** `.x` is read as `x` and `*.x`, one after the other. */
-function isWithBare(before: ServerName | undefined, suffix: string): boolean {
-  return before?.kind === 'exact' && `.${before.name}` === suffix;
 }
 
 /** Each identifier once, in the same order. */
 export function withoutRepetitions(identifiers: readonly AcmeIdentifier[]): readonly AcmeIdentifier[] {
   return [...new Map(identifiers.map((each) => [`${each.type} ${each.value}`, each])).values()];
+}
+
+/** Leaves out names that a wildcard beside them covers: authorities refuse orders of both. */
+export function withoutCovered(identifiers: readonly AcmeIdentifier[]): readonly AcmeIdentifier[] {
+  const values = new Set(identifiers.map(({ value }) => value));
+  return identifiers.filter(
+    ({ type, value }) => type === 'ip' || value.startsWith('*.') || !values.has(value.replace(/^[^.]*/, '*')),
+  );
 }

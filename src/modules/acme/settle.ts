@@ -2,7 +2,7 @@ import { type AcmeCertificate, type AcmeIdentifier, USUAL_KEY } from '../../acme
 import type { ConfigReport, ConfigSite } from '../../contract/index.ts';
 import { nearest } from '../../config/index.ts';
 import { type AcmeConfig, issuersOf } from './directives.ts';
-import { identifiersOfServer, readIdentifiers, withoutRepetitions } from './identifiers.ts';
+import { identifiersOfServer, readIdentifiers, withoutCovered, withoutRepetitions } from './identifiers.ts';
 import { NGINZ_ISSUER } from './nginz-directives.ts';
 
 type Report = ConfigReport<AcmeConfig>;
@@ -49,7 +49,7 @@ function ordered(config: AcmeConfig, names: Names, report: Report): AcmeCertific
   const wrong = onDemand && !isExplicit ? unfit.filter(({ type }) => type === 'ip') : unfit;
   for (const { type, value } of wrong)
     report.on('order', ...faultOf({ type, value, challenge: issuer.challenge }));
-  if (fit.length > 0) return { issuer: issuer.name, identifiers: fit, key: order.key };
+  if (fit.length > 0) return { issuer: issuer.name, identifiers: withoutCovered(fit), key: order.key };
   if (!onDemand && wrong.length === 0)
     report.phrase('order', '"acme_certificate": no identifiers found in "server_name"', {
       hint: 'name them: acme_certificate issuer www.example.com',

@@ -40,7 +40,8 @@ test('the names of a server are identifiers, but for those that no certificate h
   const { identifiers, skipped } = identifiersOfServer([
     { kind: 'exact', name: 'a.test' },
     { kind: 'exact', name: 'example.test' },
-    { kind: 'leading wildcard', suffix: '.example.test' },
+    { kind: 'leading wildcard', suffix: '.example.test', hasBare: true },
+    { kind: 'exact', name: 'b.test' },
     { kind: 'leading wildcard', suffix: '.b.test' },
     { kind: 'trailing wildcard', prefix: 'www.' },
     { kind: 'exact', name: '' },
@@ -51,6 +52,7 @@ test('the names of a server are identifiers, but for those that no certificate h
     'dns a.test',
     'dns example.test',
     'dns www.example.test',
+    'dns b.test',
     'dns *.b.test',
     'ip 192.0.2.1',
   ]);

@@ -179,7 +179,7 @@ function readName(word: Word, scope: ReadScope): ServerName[] {
   if (name.startsWith('.')) {
     return [
       { kind: 'exact', name: bare },
-      { kind: 'leading wildcard', suffix: name },
+      { kind: 'leading wildcard', suffix: name, hasBare: true },
     ];
   }
   return [{ kind: 'exact', name }];
