@@ -21,7 +21,8 @@ const speaking = [
     kinds: ['variable'],
     except: [],
   },
-  { of: 'a log format', word: /\[format\b/, kinds: ['log format'], except: [] },
+  // `[format=json]` names a notation.
+  { of: 'a log format', word: /\[format\b(?!=)/, kinds: ['log format'], except: [] },
   { of: 'a named location', word: /@name/, kinds: ['named location'], except: [] },
   {
     of: 'a file or directory of the configuration',
