@@ -186,10 +186,10 @@ export interface TlsTarget extends HandshakeParts {
 export interface PortTls {
   /** Chooses the server; `serverName` is in lower case, '' if the client sent none. */
   readonly choose: (serverName: string) => TlsTarget;
-  /** The settings for clients that name no server of the port. */
-  readonly fallback: TlsPlan;
-  /** The settings of each server by name; the first server of a name has it. */
-  readonly named: readonly { readonly name: ServerName; readonly plan: TlsPlan }[];
+  /** The server for clients that name none of the port. */
+  readonly fallback: TlsTarget;
+  /** The server of each name; the first one of a name has it. */
+  readonly named: readonly { readonly name: ServerName; readonly target: TlsTarget }[];
   /** 48 bytes in base64, the same in every worker. */
   readonly ticketKey: string;
 }
@@ -223,14 +223,14 @@ function compilePortTls(
     const target: TlsTarget = { ...settingsOf(index), namesServer: true, http2: speaksHttp2(index) };
     for (const name of server?.names ?? []) {
       names.add(name, target);
-      named.push({ name, plan: target.plan });
+      named.push({ name, target });
     }
   }
   const choose = (serverName: string): TlsTarget =>
     serverName === '' ? nameless : names.find(serverName).server;
   return {
     choose,
-    fallback: nameless.plan,
+    fallback: nameless,
     named,
     ticketKey: (worker.provided(TICKET_KEY) as string | undefined) ?? '',
   };

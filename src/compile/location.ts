@@ -69,7 +69,7 @@ export interface LocationHandler {
   /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
   readonly handshakes: {
-    readonly [K in 'pairs' | 'awaitPairs' | 'challengePair']: LocationParts[K] | undefined;
+    readonly [K in 'pairs' | 'awaitPairs' | 'challengePair' | 'orderedPair']: LocationParts[K] | undefined;
   };
 }
 
@@ -139,6 +139,7 @@ function handshakesOf(parts: readonly LocationParts[]): LocationHandler['handsha
     pairs: parts.find(({ pairs }) => pairs)?.pairs,
     awaitPairs: parts.find(({ awaitPairs }) => awaitPairs)?.awaitPairs,
     challengePair: parts.find(({ challengePair }) => challengePair)?.challengePair,
+    orderedPair: parts.find(({ orderedPair }) => orderedPair)?.orderedPair,
   };
 }
 

@@ -81,6 +81,7 @@ export interface HandshakeParts {
   /** Waits until there is a pair for a connection; `undefined`: nothing is to come. */
   readonly awaitPairs?: ((connection: NewConnection) => Promise<void> | undefined) | undefined;
   readonly challengePair?: LocationParts['challengePair'] | undefined;
+  readonly orderedPair?: LocationParts['orderedPair'] | undefined;
 }
 
 /** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */
@@ -123,7 +124,7 @@ export class ServerHandler implements Router {
   /** What modules do for the handshakes of new connections. */
   get handshakes(): HandshakeParts {
     const { handshakes, rules } = this.#root;
-    const { pairs, awaitPairs, challengePair } = handshakes;
+    const { pairs, awaitPairs, challengePair, orderedPair } = handshakes;
     const begun = (connection: NewConnection): Exchange => {
       const x = unsentRequest(connection, rules);
       x.serverName = this.name;
@@ -133,6 +134,7 @@ export class ServerHandler implements Router {
       pairs: pairs && ((connection) => pairs(begun(connection))),
       awaitPairs: awaitPairs && ((connection) => awaitPairs(begun(connection))),
       challengePair,
+      orderedPair,
     };
   }
 

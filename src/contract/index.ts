@@ -10,6 +10,7 @@ export {
   type ConfigSite,
   type LocationParts,
   type OwnLocation,
+  type OrderedPair,
   type PairPaths,
   type ModuleDefinition,
   type VariableDefinition,

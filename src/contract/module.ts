@@ -144,6 +144,14 @@ export interface PairPaths {
   readonly key: string;
 }
 
+/** The pair that a server shows to all its clients while it serves: for an engine that cannot be asked in a handshake. */
+export interface OrderedPair {
+  /** A number that differs after each change of any pair. */
+  readonly revision: number;
+  /** The same object until it changes; `undefined`: there is none yet. */
+  readonly pair: CertificatePair | undefined;
+}
+
 /**
  * The handlers of one module in one location, in the order of the phases. Absent members cost nothing at request time.
  */
@@ -157,6 +165,8 @@ export interface LocationParts {
    * lower case.
    */
   readonly challengePair?: (serverName: string) => CertificatePair | undefined;
+  /** On server level only: what `pairs` gives for every client, where it is the same for all. */
+  readonly orderedPair?: OrderedPair;
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   /**

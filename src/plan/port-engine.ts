@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { placeText, type Report, type Span } from '../../grammar/index.ts';
+import { certificateId } from '../acme/index.ts';
 import type { BoundConfig } from '../config/index.ts';
-import { configOf, type HttpEngine, type SslConfig } from '../contract/index.ts';
+import { type AcmeServerConfig, configOf, type HttpEngine, type SslConfig } from '../contract/index.ts';
 import { coreOf, type PlannedServer } from './level.ts';
 import { addressText } from './plan-text.ts';
 import type { PortPlan } from './plan.ts';
@@ -73,6 +74,7 @@ function* nodeOnly(port: EngineDraft, config: EngineChoice['config']): Generator
   if (!port.ssl) return;
   yield* settingsOfNode(port.servers);
   yield* keysOfNode(port);
+  yield* ordersOfNode(port);
   yield* namesOfNode(port);
   yield* variablesOfNode(port, config);
 }
@@ -82,8 +84,18 @@ function spanOfHttp2({ servers }: EngineDraft): Span | undefined {
 }
 
 const always = (): boolean => true;
-const isSingle = (files: NonNullable<SslConfig['certificates']>): boolean =>
-  files.length === 1 && files[0]?.named === undefined;
+type Files = NonNullable<SslConfig['certificates']>;
+
+/** One file, or the variable of `acme_certificate`, whose content is the same for all clients. */
+const isSingle = (files: Files): boolean =>
+  files.length === 1 && (files[0]?.named === undefined || isOrdered(files[0]));
+
+function isOrdered({ named }: Files[number]): boolean {
+  const [part, ...others] = named?.value.parts ?? [];
+  return typeof part === 'object' && 'variable' in part && others.length === 0 && ORDERED.has(part.variable);
+}
+
+const ORDERED: ReadonlySet<string> = new Set(['acme_certificate', 'acme_certificate_key']);
 
 /**
  * The values that uWebSockets.js carries out. It has no way to set anything but a pair of files and a list of ciphers;
@@ -156,13 +168,35 @@ function* keysOfNode({ servers }: EngineDraft): Generator<NodeOnly> {
   }
 }
 
+const orderOf = ({ plan }: PlannedServer): AcmeServerConfig['served'] =>
+  (plan.root.modules['acme'] as AcmeServerConfig | undefined)?.served;
+
+/** What certificates are ordered by that needs a decision in a handshake. */
+function* ordersOfNode({ servers }: EngineDraft): Generator<NodeOnly> {
+  for (const server of servers) {
+    const served = orderOf(server);
+    const from = server.level.get('acme')?.from;
+    const span = (from?.get('onDemand') ?? from?.get('order') ?? from?.get('acmeDomain'))?.spans[0];
+    const issuer = served?.issuers.find(({ name }) => name === served.certificate?.issuer);
+    if (served?.onDemand) yield { what: '"acme_on_demand"', span };
+    else if (issuer?.challenge === 'tls-alpn-01') yield { what: '"challenge tls-alpn-01"', span };
+  }
+}
+
+/** What clients of a server are shown, that is ordered included. */
+function shownBy(server: PlannedServer | undefined): unknown {
+  const tls = server?.plan.tls;
+  const certificate = server && orderOf(server)?.certificate;
+  return tls && [shownOf(tls), tls.named.length > 0 && certificate ? certificateId(certificate) : ''];
+}
+
 /** Names that uWebSockets.js cannot match, where they decide about the certificate. */
 function* namesOfNode({ servers, fallback }: EngineDraft): Generator<NodeOnly> {
-  const { tls } = fallback.plan;
-  const own = tls && shownOf(tls);
-  for (const { plan, level } of servers) {
+  const own = shownBy(fallback);
+  for (const server of servers) {
+    const { plan, level } = server;
     const odd = plan.names.find(({ kind }) => kind === 'regex' || kind === 'trailing wildcard');
-    if (!odd || !plan.tls || isDeepStrictEqual(shownOf(plan.tls), own)) continue;
+    if (!odd || !plan.tls || isDeepStrictEqual(shownBy(server), own)) continue;
     yield {
       what: `a certificate for the "server_name" of a ${odd.kind === 'regex' ? 'regular expression' : 'wildcard at the end'}`,
       span: level.get('core')?.from.get('serverNames')?.spans[0],

@@ -30,6 +30,12 @@ function loaded(main: string, http: string) {
 /** A server with a pair; `$more` stands for what a case adds to it. */
 const serverWith = (listen: string, more: string): string => `server { ${listen} ${pair('a')} ${more} }`;
 
+/** Two issuers, and a port 1443 whose servers order from them. */
+const issuers = [
+  'acme_issuer le { uri https://ca.example/directory; state_path off; }',
+  'acme_issuer alpn { uri https://ca.example/directory; state_path off; challenge tls-alpn-01; }',
+].join(' ');
+
 /** What a port with TLS may have, and stay with uWebSockets.js. */
 const served = [
   'ssl_protocols TLSv1.3 TLSv1.2;',
@@ -41,6 +47,9 @@ const served = [
   `} server { listen 1443 ssl; server_name ~^c; ${pair('a')}`,
   '} server { listen 1080; return 200 $ssl_protocol;',
   '} server { listen 1443 ssl default_server; server_name _; ssl_reject_handshake on;',
+  `} ${issuers} server { listen 1443 ssl; server_name c.test *.c.test; acme_certificate le c.test;`,
+  `} ${issuers} server { listen 1443 ssl; server_name c.test; acme_certificate le;
+    ssl_certificate $acme_certificate; ssl_certificate_key $acme_certificate_key;`,
 ];
 
 /** What keeps it with the node engine, and how it is called. */
@@ -69,6 +78,22 @@ const kept: readonly (readonly [more: string, what: string])[] = [
   [
     `} server { listen 1443 ssl; server_name b.*; ${pair('b')}`,
     'a certificate for the "server_name" of a wildcard at the end',
+  ],
+  [
+    `} ${issuers} server { listen 1443 ssl; server_name c.test; acme_certificate alpn;`,
+    '"challenge tls-alpn-01"',
+  ],
+  [
+    `} ${issuers} server { listen 1443 ssl; server_name c.test; acme_certificate le; acme_on_demand ask=/may;`,
+    '"acme_on_demand"',
+  ],
+  [
+    `} ${issuers} server { listen 1443 ssl; server_name c.test ~^d; acme_certificate le c.test;`,
+    'a certificate for the "server_name" of a regular expression',
+  ],
+  [
+    '} server { listen 1443 ssl; server_name c.test; ssl_certificate $host.crt; ssl_certificate_key $host.key;',
+    '"ssl_certificate"',
   ],
   [`} server { listen 1443 ssl proxy_protocol; ${pair('a')}`, 'the PROXY protocol'],
 ];

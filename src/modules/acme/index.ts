@@ -1,5 +1,11 @@
-import { type AcmePlan, certificatesZoneName, SharedCertificates } from '../../acme/index.ts';
-import { acmePlanOf, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import {
+  type AcmeCertificate,
+  type AcmePlan,
+  certificateId,
+  certificatesZoneName,
+  SharedCertificates,
+} from '../../acme/index.ts';
+import { acmePlanOf, moduleFor, type OrderedPair, type WorkerScope } from '../../contract/index.ts';
 import type { Resolving } from '../../upstream/index.ts';
 import { openDictionary, zoneIdentity } from '../../zone/index.ts';
 import { type AcmeConfig, directives, issuersOf } from './directives.ts';
@@ -39,6 +45,18 @@ function openCertificates({ sharedZone }: AcmeConfig, worker: WorkerScope): Shar
   if (latest.certificates && latest.certificates !== opened) opened.adopt(latest.certificates);
   latest.certificates = opened;
   return opened;
+}
+
+function orderedPairOf(certificate: AcmeCertificate, certificates: SharedCertificates): OrderedPair {
+  const id = certificateId(certificate);
+  return {
+    get revision() {
+      return certificates.revision;
+    },
+    get pair() {
+      return certificates.certificate(id);
+    },
+  };
 }
 
 /** Certificates by ACME (nginx ngx_http_acme_module, RFC 8555). */
@@ -85,6 +103,7 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
         challengePair: (name) =>
           name.length <= LONGEST_NAME ? certificates.challengeCertificate(name) : undefined,
       }),
+      ...(served.certificate && { orderedPair: orderedPairOf(served.certificate, certificates) }),
       ...(demand && { awaitPairs: (x) => demand.await(x) }),
     };
   },

@@ -14,6 +14,8 @@ interface OrderingOptions extends GatewayOptions {
   readonly names?: string | undefined;
   /** The words of `acme_certificate` after the issuer. */
   readonly identifiers?: string | undefined;
+  /** The words of the `listen` with TLS after its address. */
+  readonly listen?: string | undefined;
   readonly authority?: Parameters<typeof startAuthority>[1];
   readonly ports?: OrderingPorts;
   /** Called before the gateway starts. */
@@ -38,19 +40,19 @@ export function authorityAt(
   return startAuthority(t, { httpPort: plain, tlsPort: tls, ...options });
 }
 
-type ConfOptions = Pick<OrderingOptions, 'issuer' | 'http' | 'names' | 'identifiers'>;
+type ConfOptions = Pick<OrderingOptions, 'issuer' | 'http' | 'names' | 'identifiers' | 'listen'>;
 
 /** What `http` holds: an issuer, and a server that orders its certificate there. */
 export function orderingConf(
   { base }: Pick<AcmeAuthority, 'base'>,
   { plain, tls }: OrderingPorts,
-  { issuer = '', http = '', names = 'a.test', identifiers = '' }: ConfOptions,
+  { issuer = '', http = '', names = 'a.test', identifiers = '', listen = 'ssl' }: ConfOptions,
 ): (dir: string) => string {
   return (
     dir,
   ) => `${http.replaceAll('DIR', dir).replaceAll('PLAIN', String(plain)).replaceAll('TLS', String(tls))}
     acme_issuer le { uri ${base}/directory; accept_terms_of_service; ${issuer.includes('state_path') ? '' : `state_path ${dir}/state;`} ${issuer.replaceAll('DIR', dir)} }
-    server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${tls} ssl; server_name ${names}; acme_certificate le ${identifiers}; return 200 ok; }`;
+    server { listen 127.0.0.1:${plain}; listen 127.0.0.1:${tls} ${listen}; server_name ${names}; acme_certificate le ${identifiers}; return 200 ok; }`;
 }
 
 /** A gateway that orders certificates at an authority of the test. */
@@ -61,6 +63,7 @@ export async function startOrdering(
     http,
     names,
     identifiers,
+    listen,
     authority: how = {},
     ports: given,
     prepare,
@@ -70,7 +73,7 @@ export async function startOrdering(
   const ports = given ?? (await freePorts());
   const authority = await authorityAt(t, ports, how);
   prepare?.(authority);
-  const conf = orderingConf(authority, ports, { issuer, http, names, identifiers });
+  const conf = orderingConf(authority, ports, { issuer, http, names, identifiers, listen });
   const gw = await startGateway(t, conf, { port: ports.plain, fresh: true, ...options });
   return { gw, authority, ports };
 }

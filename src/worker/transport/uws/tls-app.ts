@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { AppOptions, TemplatedApp } from 'uWebSockets.js';
-import type { PortTls } from '../../../compile/index.ts';
-import type { ServerName } from '../../../contract/index.ts';
+import type { CertificatePair } from '../../../acme/index.ts';
+import type { PortTls, TlsTarget } from '../../../compile/index.ts';
+import type { OrderedPair, ServerName } from '../../../contract/index.ts';
 import { shownOf, type TlsPlan } from '../../../plan/index.ts';
 import type { Uws } from './loader.ts';
 
@@ -12,10 +13,51 @@ const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 /** uWebSockets.js compares at most so many labels of a name. */
 const MAX_LABELS = 10;
 
-/** Returns a digest of what clients of a port are shown. Ports with equal digests need no other App. */
-export function shownDigest({ fallback, named }: PortTls): string {
+/** What clients of a port are shown: settings with certificates, those included that are ordered while gw serves. */
+export interface ShownTls {
+  readonly fallback: TlsPlan;
+  readonly named: readonly { readonly name: ServerName; readonly plan: TlsPlan }[];
+  /** The ordered pairs of the servers; the same objects until they change. */
+  readonly pairs: readonly (CertificatePair | undefined)[];
+}
+
+/** The ordered pairs of a port's servers, each once. */
+export function orderedPairs({ fallback, named }: PortTls): readonly OrderedPair[] {
+  const targets = [fallback, ...named.map(({ target }) => target)];
+  return [...new Set(targets.flatMap((target) => orderedOf(target) ?? []))];
+}
+
+/** A server whose certificate is in files shows no other. */
+const orderedOf = ({ plan, orderedPair }: TlsTarget): OrderedPair | undefined =>
+  plan.named.length > 0 ? orderedPair : undefined;
+
+/** Returns what clients of a port are shown from now on. */
+export function shownTls(tls: PortTls): ShownTls {
+  const ordered = new Map(orderedPairs(tls).map((each) => [each, each.pair]));
+  const planOf = (target: TlsTarget): TlsPlan => {
+    const own = orderedOf(target);
+    const pair = own && ordered.get(own);
+    if (!pair) return target.plan;
+    return { ...target.plan, certificates: [pair.chain], keys: [{ pem: pair.key }] };
+  };
+  return {
+    fallback: planOf(tls.fallback),
+    named: tls.named.map(({ name, target }) => ({ name, plan: planOf(target) })),
+    pairs: [...ordered.values()],
+  };
+}
+
+/** Returns a digest of what clients are shown. Ports with equal digests need no other App. */
+export function shownDigest({ fallback, named }: ShownTls): string {
   const shown = [shownOf(fallback), named.map(({ name, plan }) => [name, shownOf(plan)])];
   return createHash('sha256').update(JSON.stringify(shown)).digest('base64');
+}
+
+/** An App with the certificates of a port. */
+interface TlsApp {
+  readonly app: TemplatedApp;
+  /** Frees what the names take. The App must have no connection: each uses the handlers of its name. */
+  readonly strip: () => void;
 }
 
 /**
@@ -25,14 +67,15 @@ export function shownDigest({ fallback, named }: PortTls): string {
  */
 export function openTlsApp(
   uws: Uws,
-  { key, tls }: { readonly key: string; readonly tls: PortTls },
+  { key, tls }: { readonly key: string; readonly tls: ShownTls },
   route: (app: TemplatedApp) => void,
-): TemplatedApp {
+): TlsApp {
   const plans = [tls.fallback, ...tls.named.map(({ plan }) => plan)];
   const app = tryOpen(uws, tls.fallback, key);
   route(app);
   // One certificate serves all names.
-  if (new Set(plans.map((plan) => JSON.stringify(shownOf(plan)))).size === 1) return app;
+  if (new Set(plans.map((plan) => JSON.stringify(shownOf(plan)))).size === 1)
+    return { app, strip: () => undefined };
   // A name whose list of ciphers is refused would be left out without a word. An App that was opened is never freed.
   const lists = new Map(plans.map((plan) => [plan.ciphers, plan]));
   for (const [ciphers, plan] of lists) if (ciphers !== tls.fallback.ciphers) tryOpen(uws, plan, key);
@@ -46,7 +89,7 @@ export function openTlsApp(
     deeper.add(labels);
     names.add(({ kind }) => kind === 'leading wildcard', labels);
   });
-  return app;
+  return { app, strip: () => names.strip() };
 }
 
 function tryOpen(uws: Uws, plan: TlsPlan, port: string): TemplatedApp {
@@ -61,11 +104,11 @@ function tryOpen(uws: Uws, plan: TlsPlan, port: string): TemplatedApp {
 /** The names of an App with certificates of their own. */
 class AppNames {
   readonly #app: TemplatedApp;
-  readonly #tls: PortTls;
+  readonly #tls: ShownTls;
   readonly #route: (app: TemplatedApp) => void;
   readonly #added = new Set<string>();
 
-  constructor(app: TemplatedApp, tls: PortTls, route: (app: TemplatedApp) => void) {
+  constructor(app: TemplatedApp, tls: ShownTls, route: (app: TemplatedApp) => void) {
     this.#app = app;
     this.#tls = tls;
     this.#route = route;
@@ -80,6 +123,15 @@ class AppNames {
       withFiles(plan, (options) => this.#app.addServerName(pattern, options));
       this.#route(this.#app.domain(pattern));
     }
+  }
+
+  /** Removes all names. */
+  strip(): void {
+    // A name that was refused is found by the pattern that covers it, whose handlers would be freed twice: so that goes first.
+    const widthOf = (pattern: string): number => pattern.split('*').length;
+    const patterns = [...this.#added].sort((one, other) => widthOf(other) - widthOf(one));
+    for (const pattern of patterns) this.#app.removeServerName(pattern);
+    this.#added.clear();
   }
 }
 

@@ -1,11 +1,13 @@
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { PortHandler } from '../../../compile/index.ts';
+import type { OrderedPair } from '../../../contract/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
 import { admitEverybody } from '../admission.ts';
 import { HeadScan } from '../head-scan.ts';
 import type { OpenPort } from '../transport.ts';
 import type { Uws } from './loader.ts';
 import { type SharingApp, turnsOfLoop } from './sharing-app.ts';
-import { openTlsApp, shownDigest } from './tls-app.ts';
+import { openTlsApp, orderedPairs, shownDigest, type ShownTls, shownTls } from './tls-app.ts';
 import type { OpenSocket, UwsReceiver } from './uws-receiver.ts';
 import type { SocketState } from './uws-wire.ts';
 import { type Relayed, relaying } from './websocket-behavior.ts';
@@ -27,12 +29,22 @@ interface SocketParts {
   readonly newState: () => SocketState;
   /** Called when a WebSocket has closed. */
   readonly left: () => void;
+  readonly log: ErrorLog;
 }
+
+/** How often a port looks for certificates that were ordered. */
+const ORDERS_MS = 200;
+/** The least time between two Apps for ordered certificates. */
+const LEAST_GAP_MS = 1_000;
+/** The largest part of the time that may be spent on opening Apps for them. */
+const BUSY_PART = 0.02;
 
 /** An App of a port, and its open connections. */
 class ServingApp {
   readonly app: TemplatedApp;
   readonly state: SocketState;
+  readonly shown: ShownTls | undefined;
+  readonly #strip: (() => void) | undefined;
   readonly #open: OpenSocket;
   #connections = 0;
   #isLeaving = false;
@@ -53,7 +65,9 @@ class ServingApp {
       });
     };
     const { key, tls } = port;
-    if (tls) this.app = openTlsApp(uws, { key, tls }, route);
+    this.shown = tls && shownTls(tls);
+    if (this.shown)
+      ({ app: this.app, strip: this.#strip } = openTlsApp(uws, { key, tls: this.shown }, route));
     else route((this.app = uws.App()));
     this.app.filter((res, opened) => {
       this.#count(Number(opened) > 0 ? 1 : -1);
@@ -82,7 +96,10 @@ class ServingApp {
 
   #count(change: number): void {
     this.#connections += change;
-    if (this.#isLeaving && this.isEmpty) void this.state.spare.close();
+    if (!this.#isLeaving || !this.isEmpty) return;
+    void this.state.spare.close();
+    // The App is still closing the last connection.
+    if (this.#strip) setImmediate(this.#strip);
   }
 
   /** Closes all connections. */
@@ -107,12 +124,21 @@ export class UwsSocket implements OpenPort {
   readonly #former = new Set<ServingApp>();
   #next: { readonly port: PortHandler; readonly serving: ServingApp } | undefined;
   #stopped: { readonly arrived: Promise<void> | undefined } | undefined;
+  #port: PortHandler;
+  #ordered: readonly OrderedPair[] = [];
+  #orders: NodeJS.Timeout | undefined;
+  /** The revision of the ordered pairs that are shown. */
+  #revision: number | undefined;
+  /** Ordered pairs are not looked at before this time. */
+  #notBeforeMs = 0;
 
   constructor(port: PortHandler, parts: SocketParts) {
     this.key = port.key;
     this.#parts = parts;
+    this.#port = port;
     this.#serving = new ServingApp(port, parts);
-    this.#shown = shownBy(port);
+    this.#shown = digestOf(this.#serving);
+    this.#expectOrders();
   }
 
   /** Opens the port at an entrance that `enter` makes for the App. */
@@ -123,7 +149,7 @@ export class UwsSocket implements OpenPort {
 
   prepare(port: PortHandler): void {
     this.#next = undefined;
-    if (shownBy(port) === this.#shown) return;
+    if ((port.tls ? shownDigest(shownTls(port.tls)) : '') === this.#shown) return;
     this.#next = { port, serving: new ServingApp(port, this.#parts) };
   }
 
@@ -132,13 +158,44 @@ export class UwsSocket implements OpenPort {
   }
 
   use(port: PortHandler): void {
+    this.#port = port;
+    this.#expectOrders();
     for (const serving of this.#all()) serving.use(port);
     const next = this.#next?.port === port ? this.#next.serving : undefined;
     this.#next = undefined;
-    if (!next) return;
+    if (next) this.#show(next);
+  }
+
+  #expectOrders(): void {
+    const { tls } = this.#port;
+    clearInterval(this.#orders);
+    this.#ordered = tls ? orderedPairs(tls) : [];
+    this.#revision = undefined;
+    if (this.#ordered.length === 0) return;
+    this.#orders = setInterval(() => this.#followOrders(), ORDERS_MS).unref();
+  }
+
+  /** Shows certificates that were ordered since the App was opened. */
+  #followOrders(): void {
+    const startMs = performance.now();
+    const revision = this.#ordered[0]?.revision;
+    if (startMs < this.#notBeforeMs || revision === this.#revision) return;
+    this.#revision = revision;
+    const known = this.#serving.shown?.pairs ?? [];
+    if (this.#ordered.every(({ pair }, index) => pair?.chain === known[index]?.chain)) return;
+    try {
+      this.#show(new ServingApp(this.#port, this.#parts));
+    } catch (error) {
+      this.#parts.log.write('error', `${(error as Error).message}; the former certificates are still shown`);
+    }
+    // Many certificates in a row share an App.
+    this.#notBeforeMs = performance.now() + Math.max(LEAST_GAP_MS, (performance.now() - startMs) / BUSY_PART);
+  }
+
+  #show(next: ServingApp): void {
     const former = this.#serving;
     this.#serving = next;
-    this.#shown = shownBy(port);
+    this.#shown = digestOf(next);
     for (const old of this.#former) if (old.isEmpty) this.#former.delete(old);
     this.#former.add(former);
     void this.#replace(former, next);
@@ -153,6 +210,7 @@ export class UwsSocket implements OpenPort {
   }
 
   stopAccepting(): void {
+    clearInterval(this.#orders);
     this.#stop();
   }
 
@@ -161,6 +219,7 @@ export class UwsSocket implements OpenPort {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#orders);
     const { arrived } = this.#stop();
     const close = (): Promise<unknown> => Promise.all(this.#all().map((serving) => serving.close()));
     await close();
@@ -175,8 +234,8 @@ export class UwsSocket implements OpenPort {
   }
 }
 
-function shownBy({ tls }: PortHandler): string {
-  return tls ? shownDigest(tls) : '';
+function digestOf({ shown }: ServingApp): string {
+  return shown ? shownDigest(shown) : '';
 }
 
 /** Listens on a port with the App that serves it, or with one that passes connections on. */

@@ -1,5 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { PortHandler } from '../../../compile/index.ts';
+import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
 import type { Admission } from '../admission.ts';
 import { SilenceWatch } from '../request-body.ts';
@@ -22,6 +23,7 @@ import { SpareResponse } from './websocket-opening.ts';
 export class UwsTransport implements Transport {
   /** Loaded for the first socket, which fails to open if there is no binary. */
   #uws: Uws | undefined = undefined;
+  readonly #log: ErrorLog;
   readonly #silence = new SilenceWatch();
   readonly #connections: Connections;
   readonly #admission: Admission;
@@ -30,7 +32,8 @@ export class UwsTransport implements Transport {
   readonly #acceptor: AcceptorClient | undefined;
 
   constructor(parts: EngineParts) {
-    const { connections, admission, heartbeat, acceptor } = parts;
+    const { log, connections, admission, heartbeat, acceptor } = parts;
+    this.#log = log;
     this.#connections = connections;
     this.#admission = admission;
     this.#heartbeat = heartbeat;
@@ -47,6 +50,7 @@ export class UwsTransport implements Transport {
       receiver: this.#receiver,
       newState: () => this.#stateOf(uws),
       left: () => this.#admission.left(),
+      log: this.#log,
     });
     return socket.open((app) => (opening ? this.#acceptedFor(port, app) : ownEntrance(uws, app, port)));
   }
