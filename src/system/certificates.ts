@@ -53,8 +53,17 @@ export function ocspResponderOf({ infoAccess }: X509Certificate): string | undef
 
 /** Splits a PEM text into its parts with this label: of some kinds node:tls reads only the first in a text. */
 export function splitPem(pem: string, label: 'CERTIFICATE' | 'X509 CRL'): readonly string[] {
-  const part = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----[^]*?-----END [A-Z0-9 ]*${label}-----`, 'g');
-  return pem.match(part) ?? [pem];
+  const begin = new RegExp(`-----BEGIN [A-Z0-9 ]*${label}-----`, 'g');
+  const end = new RegExp(`-----END [A-Z0-9 ]*${label}-----`, 'g');
+  const parts: string[] = [];
+  for (let found = begin.exec(pem); found; found = begin.exec(pem)) {
+    end.lastIndex = begin.lastIndex;
+    // What has no end has none further on either: to look again would take quadratic time.
+    if (!end.test(pem)) break;
+    parts.push(pem.slice(found.index, end.lastIndex));
+    begin.lastIndex = end.lastIndex;
+  }
+  return parts.length > 0 ? parts : [pem];
 }
 
 /** Returns the passphrase that decrypts a key; `undefined` if the key needs none or no passphrase does. */

@@ -19,14 +19,17 @@ export interface ChainFacts {
 }
 
 const LONGEST_CHAIN = 16;
+/** Far more than that many certificates need; memory that all workers share has room for more than one of them. */
+const MOST_CHARACTERS = 65_536;
 
 /** The certificates of a text in PEM. Throws a reason if there are none, too many, or anything else beside them. */
 export function certificatesIn(pem: string): readonly X509Certificate[] {
-  const parts = splitPem(pem, 'CERTIFICATE');
   const begun = pem.match(/-----BEGIN /g)?.length ?? 0;
   if (begun === 0) throw new Error('it has no certificate');
+  if (begun > LONGEST_CHAIN) throw new Error(`it has more than ${LONGEST_CHAIN} certificates`);
+  if (pem.length > MOST_CHARACTERS) throw new Error(`it is longer than ${MOST_CHARACTERS} characters`);
+  const parts = splitPem(pem, 'CERTIFICATE');
   if (begun !== parts.length) throw new Error('it has other things than certificates');
-  if (parts.length > LONGEST_CHAIN) throw new Error(`it has more than ${LONGEST_CHAIN} certificates`);
   return parts.map((part) => {
     try {
       return new X509Certificate(part);

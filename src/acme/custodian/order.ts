@@ -118,7 +118,11 @@ async function prove(order: AcmeOrder, job: OrderJob): Promise<void> {
   const open: OpenProof[] = [];
   for (const url of order.authorizations) {
     const authorization = await client.authorization(url);
-    if (authorization.status !== 'valid') open.push(await proofFor(authorization, job));
+    if (authorization.status === 'valid') continue;
+    const identifier = identifierOf(authorization);
+    if (open.some((one) => isSame(identifierOf(one.authorization), identifier)))
+      throw new Error(`the authority demands two proofs for "${identifier.value}"`);
+    open.push(await proofFor(authorization, job));
   }
   const presented: Proof[] = [];
   try {
@@ -141,6 +145,9 @@ async function proofFor(authorization: AcmeAuthorization, job: OrderJob): Promis
   const { issuer, session } = job;
   const identifier = identifierOf(authorization);
   const { status, challenges } = authorization;
+  // Proofs change DNS zones and handshakes: an authority gets none for a name that was not ordered.
+  if (!job.certificate.identifiers.some((one) => isSame(one, identifier)))
+    throw new Error(`the authority demands a proof for "${identifier.value}", which was not ordered`);
   if (status !== 'pending') throw new Error(`the authorization of "${identifier.value}" is ${status}`);
   const challenge = challenges.find(({ type }) => type === issuer.challenge);
   if (!challenge) {
@@ -151,6 +158,8 @@ async function proofFor(authorization: AcmeAuthorization, job: OrderJob): Promis
   }
   if (issuer.challenge === 'dns-persist-01') await checkRecord(identifier, job, challenge);
   const { token } = challenge;
+  if (token === '' && issuer.challenge !== 'dns-persist-01')
+    throw new Error(`the challenge for "${identifier.value}" has no token`);
   const keyAuthorization = session.client.keyAuthorization(token);
   return { authorization, challenge, proof: proofOf({ identifier, token, keyAuthorization }, job) };
 }
@@ -158,6 +167,10 @@ async function proofFor(authorization: AcmeAuthorization, job: OrderJob): Promis
 /** The authority names a wildcard without its `*.` (RFC 8555, 7.1.4). */
 function identifierOf({ identifier, isWildcard }: AcmeAuthorization): AcmeIdentifier {
   return isWildcard ? { ...identifier, value: `*.${identifier.value}` } : identifier;
+}
+
+function isSame(one: AcmeIdentifier, other: AcmeIdentifier): boolean {
+  return one.type === other.type && one.value === other.value;
 }
 
 /** Looks up the record of dns-persist-01: an order that must fail is not placed. */

@@ -31,7 +31,7 @@ export class AcmeFault extends Error {
   readonly subproblems: readonly Subproblem[];
 
   constructor(message: string, { kind, status, retryAfterMs, subproblems = [] }: FaultFacts) {
-    super(message);
+    super(shownText(message, MOST_MESSAGE));
     this.kind = kind;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
@@ -45,6 +45,7 @@ export function malformed(what: string, status?: number): AcmeFault {
 }
 
 const MOST_TEXT = 300;
+const MOST_MESSAGE = 1_500;
 const MOST_SUBPROBLEMS = 100;
 /** Subproblems whose texts stand in the message. */
 const SHOWN_SUBPROBLEMS = 3;
@@ -53,10 +54,10 @@ const URN = /^urn:ietf:params:acme:error:(\w{1,64})$/;
 // eslint-disable-next-line no-control-regex -- it looks for control bytes
 const UNPRINTABLE = /[\0-\x1f\x7f-\x9f\u2028\u2029]+/g;
 
-/** A text of the authority as part of one line: without control characters, and not longer than 300. */
-export function shownText(text: string): string {
+/** A text of the authority as part of one line: without control characters, and not longer than `most`. */
+export function shownText(text: string, most = MOST_TEXT): string {
   const line = text.replace(UNPRINTABLE, ' ').trim();
-  return line.length > MOST_TEXT ? `${line.slice(0, MOST_TEXT)}…` : line;
+  return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
 /** Returns the fault for a problem document (RFC 7807), or `undefined` if the value is none. */

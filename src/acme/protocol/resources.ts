@@ -66,6 +66,9 @@ const MOST_CHALLENGES = 32;
 const MOST_AUTHORIZATIONS = 1_000;
 /** RFC 8555, 8.3: the alphabet of base64url; at least 128 bits. */
 const TOKEN = /^[\w-]{22,256}$/;
+/** What `URL` would leave out, as line ends, is signed and stored as it stands: it is not taken. */
+const URL_TEXT = /^[\x21-\x7e]{1,2048}$/;
+const IDENTIFIER = /^[\x21-\x7e]{1,255}$/;
 
 /** Reads the resources of one authority: its URLs are checked against that of the directory. */
 export class ResourceReader {
@@ -139,13 +142,14 @@ export class ResourceReader {
       token: token ?? '',
       status: memberOf(CHALLENGE_STATUSES, found['status'], 'the challenge'),
       error: problemFault(found['error']),
-      ...(Array.isArray(issuers) && { issuerDomainNames: issuers.filter((one) => typeof one === 'string') }),
+      ...(Array.isArray(issuers) && { issuerDomainNames: domainsIn(issuers) }),
     };
   }
 
   /** An absolute URL that gw may ask; `what` names it in the message. */
   url(value: unknown, what: string): string {
-    const fault = typeof value === 'string' ? namedUrlFault(value, this.#directoryUrl) : 'expected a URL';
+    const isText = typeof value === 'string' && URL_TEXT.test(value);
+    const fault = isText ? namedUrlFault(value, this.#directoryUrl) : 'expected a URL';
     if (fault !== undefined) throw malformed(`${what}: ${fault}`);
     return String(value);
   }
@@ -165,7 +169,7 @@ function memberOf<T extends string>(known: readonly T[], value: unknown, what: s
 
 function identifierOf(value: unknown): AcmeIdentifier {
   const { type, value: name } = isObject(value) ? value : {};
-  if ((type !== 'dns' && type !== 'ip') || typeof name !== 'string')
+  if ((type !== 'dns' && type !== 'ip') || typeof name !== 'string' || !IDENTIFIER.test(name))
     throw malformed('an identifier is neither a name nor an address');
   return { type, value: name.toLowerCase() };
 }

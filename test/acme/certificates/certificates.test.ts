@@ -131,6 +131,16 @@ const FAULTS: readonly {
   { it: 'has a key beside it', chain: 'with a key', says: 'it has other things than certificates' },
   { it: 'is endless', chain: 'huge', says: 'it has more than 16 certificates' },
   {
+    it: 'has a long text beside it',
+    text: (pem: string) => `${pem}${'# a comment\n'.repeat(6_000)}`,
+    says: 'it is longer than 65536 characters',
+  },
+  {
+    it: 'begins often and never ends',
+    text: () => '-----BEGIN CERTIFICATE-----'.repeat(38_000),
+    says: 'it has more than 16 certificates',
+  },
+  {
     it: 'is cut off',
     text: (pem: string) => pem.slice(0, -40),
     says: 'it has other things than certificates',

@@ -93,12 +93,27 @@ const GARBAGE: readonly { readonly step: Step; readonly body: string; readonly s
     body: '{"newNonce":"http://elsewhere.test/"}',
     says: '"newNonce" of the directory: whoever is on the way could replace what it says: use https',
   },
+  {
+    step: 'directory',
+    body: '{"newNonce":"https://authority.test/\\n[emerg] made up"}',
+    says: '"newNonce" of the directory: expected a URL',
+  },
+  {
+    step: 'directory',
+    body: `{"newNonce":"https://authority.test/${'a'.repeat(3_000)}"}`,
+    says: '"newNonce" of the directory: expected a URL',
+  },
   { step: 'newAccount', body: '{}', says: '"Location" of the account: expected a URL' },
   { step: 'newOrder', body: '{}', says: '"Location" of the order: expected a URL' },
   { step: 'authorization', body: '{}', says: '"challenges" of the authorization is no list' },
   {
     step: 'authorization',
     body: '{"challenges":[]}',
+    says: 'an identifier is neither a name nor an address',
+  },
+  {
+    step: 'authorization',
+    body: '{"challenges":[],"identifier":{"type":"dns","value":"a.test\\r\\n[emerg] b"},"status":"valid"}',
     says: 'an identifier is neither a name nor an address',
   },
   {
@@ -354,6 +369,17 @@ for (const { it, profile, ordered, logged } of PROFILES)
     expect(authority.orders[0]?.profile).toBe(ordered);
     expect(client.logged).toEqual(logged);
   });
+
+test('a message about a hundred long profiles is one bounded line', async (t) => {
+  const names = Array.from({ length: 100 }, (_, n) => [`${n}\n${'p'.repeat(400)}`, '']);
+  const authority = await startAuthority(t, {
+    profiles: Object.fromEntries(names) as Record<string, string>,
+  });
+  const profile = { name: 'short', isRequired: true };
+  const { message } = await faultOf(clientOf(authority).client.newOrder({ identifiers: NAMES, profile }));
+  expect(message).toMatch(/^the authority has no profile "short"; it offers "0 p[^\n]{1400,}…$/);
+  expect(message.length).toBeLessThan(1_600);
+});
 
 test('a profile that is required and not offered is a fault', async (t) => {
   const authority: AcmeAuthority = await startAuthority(t);

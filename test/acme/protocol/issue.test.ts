@@ -92,6 +92,14 @@ test('the chain of the preferred authority is taken, else the first', async (t) 
   expect(await topOf('No Root')).toBe('CN=Test Root');
 });
 
+test('a chain of beginnings without an end is looked through once', async (t) => {
+  const authority = await startAuthority(t, { validates: false });
+  const { client } = clientOf(authority);
+  const endless = '-----BEGIN CERTIFICATE-----'.repeat(38_000);
+  authority.fail('certificate', { status: 200, body: endless });
+  expect((await issue(client, NAMES, { preferredChain: 'Other Root' })).pem).toBe(endless);
+});
+
 test('an order says which certificate it replaces, unless the authority does not take that', async (t) => {
   const authority = await startAuthority(t, { validates: false });
   const { client } = clientOf(authority);
