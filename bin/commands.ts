@@ -113,6 +113,12 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   addDatabase(gw, finish);
   addInstallation(gw, finish);
   addShell(gw, finish);
+  addOwnFacts(gw);
+  return gw;
+}
+
+/** What gw says about itself. */
+function addOwnFacts(gw: Command): void {
   gw.command('reference')
     .description('print the directive reference as Markdown')
     .action(async () => {
@@ -126,7 +132,6 @@ function program(finish: (code: number) => void, output?: HelpOutput): Command {
   gw.command('help [command...]')
     .description('show the help of a command')
     .action((names: string[]) => showHelp(gw, names));
-  return gw;
 }
 
 async function showHelp(command: Command, [name, ...rest]: readonly string[]): Promise<void> {

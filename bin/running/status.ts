@@ -227,12 +227,16 @@ function statusText(status: Status): string {
       ...locations.map(locationCells),
     ]),
     ...partTables(status),
+    ...table('flags', [
+      ['FLAG', 'STATE'],
+      ...Object.entries(status.flags).map(([name, on]) => [name, on ? 'on' : 'off']),
+    ]),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** What the gateway depends on and what it limits. */
-function partTables({ pools, upstreams, quotas, issuers, certificates, flags }: Status): readonly string[] {
+function partTables({ pools, upstreams, quotas, issuers, certificates }: Status): readonly string[] {
   return [
     ...table('pools', [
       ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
@@ -268,10 +272,6 @@ function partTables({ pools, upstreams, quotas, issuers, certificates, flags }: 
         expiryText(expiresInSeconds),
         failedOrders === undefined ? '-' : String(failedOrders),
       ]),
-    ]),
-    ...table('flags', [
-      ['FLAG', 'STATE'],
-      ...Object.entries(flags).map(([name, on]) => [name, on ? 'on' : 'off']),
     ]),
   ];
 }

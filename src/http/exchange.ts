@@ -13,7 +13,7 @@ import type {
   SubrequestFacts,
 } from './request.ts';
 import { ResponseHead } from './response-head.ts';
-import type { ResponseSettings } from './response-settings.ts';
+import type { ResponseSettings, ShownRequest } from './response-settings.ts';
 import { FilteredStream, type ResponseStream, transformWhole, writePieces } from './response-stream.ts';
 import { headSent } from './request-times.ts';
 import { KEPT_TYPE } from './response-type.ts';
@@ -65,11 +65,11 @@ export interface ExchangeWatch {
 
 /** The settings and steps of a response, compiled once per location and worker. */
 export interface ResponseRules extends ResponseSettings {
+  readonly shown: ShownRequest<Exchange>;
   /** Replaces `serverToken` if the token contains variables. */
   readonly serverTokenOf?: ((x: Exchange) => string) | undefined;
-  /** Run in this order. */
+  /** Filters run in the order of their list. */
   readonly filters: readonly ((x: Exchange) => void)[];
-  /** A body passes them in this order. */
   readonly bodyFilters: readonly BodyFilter[];
   readonly ranges: RangeRules;
   readonly logs: readonly ((x: Exchange) => void)[];

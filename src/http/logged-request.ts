@@ -3,14 +3,6 @@ import type { Exchange } from './exchange.ts';
 import { requestId } from './request-id.ts';
 import type { RequestTrace } from './trace.ts';
 
-/** How a location shows its requests in logs and traces. */
-export interface ShownRequest {
-  /** Returns the id of a request where one may come with it; else a random one counts (`requestId`). */
-  readonly requestId?: ((x: Exchange) => string) | undefined;
-  /** Returns the tags of lines of the error log (`error_log_tag`). */
-  readonly logTags?: ((x: Exchange) => readonly LogTag[]) | undefined;
-}
-
 /** Returns the trace of a request, if it is traced. */
 export function tracedBy({ main }: Exchange): RequestTrace | undefined {
   return main.trace?.traceId ? main.trace : undefined;

@@ -1,4 +1,4 @@
-import type { ShownRequest } from './logged-request.ts';
+import type { LogTag } from '../log/index.ts';
 import type { RedirectRules } from './uri.ts';
 
 /** Lingering close: how to close a connection whose client may still be sending. */
@@ -33,9 +33,16 @@ export interface ConnectionRules {
   readonly resetsTimedOut: boolean;
 }
 
+/** How a location shows its requests, which are of type `X`, in logs and traces. */
+export interface ShownRequest<X> {
+  /** Returns the id of a request where one may come with it; else a random one counts (`requestId`). */
+  readonly requestId?: ((x: X) => string) | undefined;
+  /** Returns the tags of lines of the error log (`error_log_tag`). */
+  readonly logTags?: ((x: X) => readonly LogTag[]) | undefined;
+}
+
 /** The settings of a response that are plain configuration values. */
 export interface ResponseSettings {
-  readonly shown: ShownRequest;
   /** Type of bodies without one of their own, for example the text of `return`. */
   readonly defaultType: string;
   /** 0: no limit. */

@@ -103,7 +103,9 @@ test('gw example lists all examples and prints each', async (t) => {
   expect(await gw(dir, ['example', 'nosuch'])).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/^gw: there is no example "nosuch"\n {2}expected acme, api-keys, /) as string,
+    stderr: expect.stringMatching(
+      /^gw: there is no example "nosuch"\n {2}expected acme, api-keys, /,
+    ) as string,
   });
 });
 

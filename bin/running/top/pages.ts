@@ -14,7 +14,7 @@ export interface TopRow {
 }
 
 /** One of the tables, which a digit chooses. */
-export interface TopPage {
+interface TopPage {
   readonly title: string;
   /** The heading of the names, followed by those of the cells. */
   readonly columns: readonly string[];

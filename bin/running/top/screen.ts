@@ -21,7 +21,7 @@ export interface TopView {
 }
 
 /** The room on the terminal; `color`: marks may be coloured. */
-export interface TopRoom {
+interface TopRoom {
   readonly columns: number;
   readonly lines: number;
   readonly color: boolean;

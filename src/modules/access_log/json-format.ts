@@ -5,7 +5,7 @@ import { cutText, jsonString, redactQuery, timeUtc } from '../../log/index.ts';
 
 /** The predefined formats whose lines are objects of JSON. A `log_format` of the same name replaces them. */
 export const JSON_FORMATS = ['json', 'json_full'] as const;
-export type JsonFormat = (typeof JSON_FORMATS)[number];
+type JsonFormat = (typeof JSON_FORMATS)[number];
 
 export function isJsonFormat(name: string): name is JsonFormat {
   return (JSON_FORMATS as readonly string[]).includes(name);
