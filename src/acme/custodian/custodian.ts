@@ -17,6 +17,7 @@ import { IssuerState } from './issuer-state.ts';
 import { OnDemandLimits } from './on-demand.ts';
 import type { ProofStore } from './proofs.ts';
 import { StateFiles } from './state-files.ts';
+import { StateLock } from './state-lock.ts';
 
 type DemandOutcome = Parameters<SharedCertificates['answer']>[1];
 
@@ -86,6 +87,7 @@ export class Custodian {
   readonly #users = new Set<Served>();
   #timer: NodeJS.Timeout | undefined;
   #keepers: readonly IssuerKeeper[] = [];
+  #locks: readonly StateLock[] = [];
   #lines: FaultLines;
   #unfollow: (() => void) | undefined;
   #ending: Promise<void> | undefined;
@@ -159,6 +161,8 @@ export class Custodian {
     const nowMs = Date.now();
     if (!this.#isWorking) return void this.#begin();
     if (this.#isOpening) return;
+    // What it has written since is read anew.
+    if (this.#locks.some(({ isLost }) => isLost)) return void this.#end();
     for (const keeper of this.#keepers) keeper.tick(nowMs);
     this.#answerAsked();
     this.#tell(nowMs);
@@ -168,8 +172,13 @@ export class Custodian {
     if (this.#ending) return;
     this.#isWorking = true;
     this.#isOpening = true;
-    const keepers = this.#parts.plan.issuers.map((issuer) => this.#keeperOf(issuer));
+    const { issuers } = this.#parts.plan;
+    const roots = new Set(issuers.map(({ statePath }) => statePath).filter((path) => path !== undefined));
+    const locks = new Map([...roots].map((root) => [root, this.#lockOf(root)] as const));
+    const keepers = issuers.map((issuer) => this.#keeperOf(issuer, locks));
     this.#keepers = keepers;
+    this.#locks = [...locks.values()];
+    await Promise.all(this.#locks.map((lock) => lock.open()));
     await Promise.all(keepers.map((keeper) => keeper.open()));
     if (this.#keepers !== keepers) return;
     this.#isOpening = false;
@@ -185,15 +194,19 @@ export class Custodian {
     this.#unfollow?.();
     this.#unfollow = undefined;
     const keepers = this.#keepers;
+    const locks = this.#locks;
     this.#keepers = [];
-    this.#ending = Promise.all(keepers.map((keeper) => keeper.close())).then(() => {
-      this.#lines.flush();
-      this.#ending = undefined;
-    });
+    this.#locks = [];
+    this.#ending = Promise.all(keepers.map((keeper) => keeper.close()))
+      .then(() => Promise.all(locks.map((lock) => lock.close())))
+      .then(() => {
+        this.#lines.flush();
+        this.#ending = undefined;
+      });
     return this.#ending;
   }
 
-  #keeperOf(issuer: AcmeIssuer): IssuerKeeper {
+  #keeperOf(issuer: AcmeIssuer, locks: ReadonlyMap<string, StateLock>): IssuerKeeper {
     const { plan, shared, log, metrics, texts, alliance } = this.#parts;
     const { name } = issuer;
     return new IssuerKeeper({
@@ -201,6 +214,7 @@ export class Custodian {
       certificates: certificatesOf(plan, name),
       onDemand: plan.onDemand.filter((rules) => rules.issuer === name),
       state: this.#stateOf(issuer, (message) => log.write('error', `issuer "${name}": ${message}`)),
+      lock: locks.get(issuer.statePath ?? ''),
       shared,
       store: alliance?.store ?? proofsIn(shared),
       log,
@@ -220,6 +234,17 @@ export class Custodian {
       recovered: (message) => log.write('notice', `issuer "${name}": ${message}`),
     });
     return new IssuerState({ files, broken });
+  }
+
+  #lockOf(root: string): StateLock {
+    const waits = (pid: number | undefined): void => {
+      const who = pid === undefined ? 'another process' : `process ${pid}`;
+      this.#parts.log.write(
+        'notice',
+        `${who} orders the certificates in "${root}"; those that are stored serve here, too`,
+      );
+    };
+    return new StateLock({ root, waits });
   }
 
   /** Lets what is stored serve, as far as it does not yet. Whether it is broken is told by the worker with the seat. */
@@ -246,7 +271,7 @@ export class Custodian {
     for (const certificate of shared.asked()) {
       const keeper = this.#keepers.find(({ issuer }) => issuer.name === certificate.issuer);
       const id = certificateId(certificate);
-      if (keeper?.entry(id)?.isBusy === true) continue;
+      if (keeper && (!keeper.isReady || keeper.entry(id)?.isBusy === true)) continue;
       const isThere = keeper?.entry(id)?.facts !== undefined;
       const refusal =
         keeper && (isThere ? undefined : this.#limits.refusal(certificate, keeper.demanded, Date.now()));

@@ -10,6 +10,7 @@ import type { IssuerState } from './issuer-state.ts';
 import { examine, KeptEntry } from './kept-entry.ts';
 import { obtain, type Session } from './order.ts';
 import type { ProofStore } from './proofs.ts';
+import type { StateLock } from './state-lock.ts';
 import { afterFailure, isPollDue, NO_ATTEMPTS, postponePoll, rememberWindow } from './schedule.ts';
 
 /** How an order ended, in metrics. */
@@ -32,6 +33,8 @@ interface KeeperParts {
   readonly certificates: readonly AcmeCertificate[];
   readonly onDemand: readonly OnDemandRules[];
   readonly state: IssuerState;
+  /** Absent: nothing is written. */
+  readonly lock: StateLock | undefined;
   readonly shared: SharedCertificates;
   readonly store: ProofStore;
   readonly log: ErrorLog;
@@ -69,6 +72,9 @@ export class IssuerKeeper {
   #isLooking = false;
   #requestsMs = -Infinity;
   #retriedMs = -Infinity;
+  /** False while another process writes the state. */
+  #isReady = false;
+  #readMs = -Infinity;
   /** Since when the store of the cluster cannot be asked. */
   #aloneSinceMs: number | undefined;
 
@@ -97,9 +103,20 @@ export class IssuerKeeper {
     return [...this.#entries.values()].map((entry) => entry.shown(nowMs, this.issuer.renewBeforeMs));
   }
 
+  /** False while another process writes the state: until it ends, what is stored serves. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   /** Reads what is stored, and lets it serve. */
   async open(): Promise<void> {
-    const { state, onDemand } = this.#parts;
+    await this.#readStored();
+  }
+
+  async #readStored(): Promise<void> {
+    const { state, onDemand, lock } = this.#parts;
+    this.#readMs = Date.now();
+    const mayWrite = lock?.isHeld ?? true;
     if (onDemand.length > 0)
       for (const id of await state.ids()) if (!this.#entries.has(id)) this.#addStored(id);
     const waiting = [...this.#entries.values()];
@@ -107,6 +124,18 @@ export class IssuerKeeper {
       for (let entry = waiting.shift(); entry; entry = waiting.shift()) await this.#restore(entry);
     };
     await Promise.all(Array.from({ length: MOST_READ }, readAll));
+    this.#isReady = mayWrite;
+  }
+
+  /** Another process writes the state: its certificates serve here, too. */
+  #await(nowMs: number): void {
+    const isTime = this.#parts.lock?.isHeld === true || Math.abs(nowMs - this.#readMs) >= RETRY_MS;
+    if (isTime && this.#working.size === 0) this.#run(this.#readStored());
+  }
+
+  #run(act: Promise<void>): void {
+    const work = act.finally(() => this.#working.delete(work));
+    this.#working.add(work);
   }
 
   /** A certificate on demand that an earlier start has ordered is named by its directory. */
@@ -134,6 +163,7 @@ export class IssuerKeeper {
 
   /** Begins what is due. To be called some times in a second. */
   tick(nowMs: number): void {
+    if (!this.#isReady) return this.#await(nowMs);
     this.#look(nowMs);
     const { renewBeforeMs } = this.issuer;
     const due = [...this.#entries.values()]
@@ -157,7 +187,8 @@ export class IssuerKeeper {
   /** Takes over a certificate that another gateway has ordered, if it is newer and may serve. */
   async adopt(id: string, pair: CertificatePair): Promise<void> {
     const entry = this.#entries.get(id);
-    if (entry && !entry.isBusy) await this.#begin(entry, async () => void (await this.#adopted(entry, pair)));
+    if (entry && !entry.isBusy && this.#isReady)
+      await this.#begin(entry, async () => void (await this.#adopted(entry, pair)));
   }
 
   async #adopted(entry: KeptEntry, pair: CertificatePair): Promise<boolean> {
@@ -394,11 +425,7 @@ export class IssuerKeeper {
     if (isAgain) this.#retriedMs = nowMs;
     this.#requestsMs = nowMs;
     this.#isLooking = true;
-    const work = this.#lookAt(isAgain).finally(() => {
-      this.#isLooking = false;
-      this.#working.delete(work);
-    });
-    this.#working.add(work);
+    this.#run(this.#lookAt(isAgain).finally(() => (this.#isLooking = false)));
   }
 
   async #lookAt(isAgain: boolean): Promise<void> {

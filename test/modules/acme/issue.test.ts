@@ -15,6 +15,7 @@ test('a site without a certificate gets one by http-01, without a reload', async
     'account.json',
     'account.key',
     'certificates',
+    'lock',
   ]);
   const folder = join(gw.dir, 'state', 'certificates', 'a.test');
   expect(readdirSync(folder).toSorted()).toEqual(['pair.pem', 'state.json']);
