@@ -1,4 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import {
   type AcmeCertificate,
   type AcmeIssuer,
@@ -181,6 +182,9 @@ export async function acmeRenew(ids: readonly string[], { all, ...options }: Ren
     const missing = ids.find((id) => !known.some((one) => one.id === id));
     if (missing !== undefined) return fail(unknown(missing, known), 2);
     for (const { id, issuer } of known.filter((one) => all === true || ids.includes(one.id))) {
+      // The gateway makes it: this account may be another one.
+      if (issuer.statePath !== undefined && !existsSync(issuer.statePath))
+        return fail(`"${visible(issuer.statePath)}" does not exist yet: start the gateway first`, 1);
       await asOwnerOf(issuer, () => openState(issuer).request({ kind: 'renew', id }));
       process.stdout.write(`${visible(id)}: a new certificate is requested\n`);
     }

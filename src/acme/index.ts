@@ -29,5 +29,6 @@ export {
   renewalMs,
   StateFiles,
 } from './custodian/index.ts';
+export { SparseLines } from './sparse-lines.ts';
 export { type ChainFacts, readChain } from './certificates/index.ts';
 export { openAcmeClient } from './protocol/index.ts';

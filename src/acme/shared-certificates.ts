@@ -10,7 +10,8 @@ export interface CertificatePair {
 }
 
 /** How a question for a certificate on demand ended. */
-type DemandOutcome = 'issued' | 'refused' | 'failed';
+type DemandOutcome = (typeof OUTCOMES)[number];
+const OUTCOMES = ['issued', 'refused', 'failed'] as const;
 
 /** The shared memory refuses what is to be stored; the message is for the operator. */
 export class SharedMemoryFault extends Error {}
@@ -20,6 +21,8 @@ const MOST_QUESTIONS = 64;
 const QUESTION_MS = 15_000;
 /** For how long those who wait can read an answer. */
 const ANSWER_MS = 15_000;
+/** Answers that can be read; more of them would take the room of certificates. */
+const MOST_ANSWERS = 256;
 /** Pairs that a thread keeps without reading them again. */
 const MOST_KEPT = 10_000;
 
@@ -128,14 +131,16 @@ export class SharedCertificates {
   /** Tells those who wait for a certificate how its order ended, and removes the question. */
   answer(certificate: AcmeCertificate, outcome: DemandOutcome): void {
     const text = JSON.stringify(certificate);
-    this.#put(`answer ${certificateId(certificate)}`, outcome, ANSWER_MS);
+    const id = certificateId(certificate);
+    this.#put(answerSlot(id), `${outcome} ${id}`, ANSWER_MS);
     for (let i = 0; i < MOST_QUESTIONS; i++)
       if (this.#memory.get(`question ${i}`) === text) this.#memory.delete(`question ${i}`);
   }
 
   /** How the last order of a certificate ended; `undefined`: it was not asked for lately. */
   answerTo(id: string): DemandOutcome | undefined {
-    return this.#memory.get(`answer ${id}`) as DemandOutcome | undefined;
+    const text = this.#memory.get(answerSlot(id));
+    return OUTCOMES.find((outcome) => text === `${outcome} ${id}`);
   }
 
   /** Takes over what older memory has and this one has not: a reload with more certificates has larger memory. */
@@ -187,6 +192,10 @@ export class SharedCertificates {
       throw error;
     }
   }
+}
+
+function answerSlot(id: string): string {
+  return `answer ${fnv1a(Buffer.from(id)) % MOST_ANSWERS}`;
 }
 
 const LEAST_BYTES = 262_144;

@@ -79,6 +79,14 @@ test('questions have a bound', () => {
   expect(one.asked()).toHaveLength(64);
 });
 
+test('answers to many questions leave room for certificates', () => {
+  const [one, other] = twoThreads(131_072);
+  for (let n = 0; n < 5_000; n += 1) one.answer(certificate(`${'a'.repeat(150)}${n}.test`), 'refused');
+  one.putCertificate('a.test', { chain: 'x'.repeat(8_192), key: 'KEY' });
+  const last = `${'a'.repeat(150)}4999.test`;
+  expect([other.answerTo(last), other.answerTo('b.test')]).toEqual(['refused', undefined]);
+});
+
 test('an id is the first name, with a digest if that alone would be ambiguous', () => {
   const two = certificateId(certificate('a.test', 'b.test'));
   expect(certificateId(certificate('a.test'))).toBe('a.test');

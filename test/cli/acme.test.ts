@@ -77,6 +77,14 @@ test('gw acme renew leaves a request for the gateway', async (t) => {
   expect(readdirSync(join(dir, 'state', 'requests'))).toEqual([`renew-${ID}`]);
 });
 
+test('gw acme renew makes no directory in the place of the gateway', async (t) => {
+  const dir = directoryWith(t, { 'gw.conf': confOf('http://127.0.0.1:1/directory') });
+  const { code, stderr } = await gw(dir, ['acme', 'renew', '--all', '-c', 'gw.conf', '-p', dir]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`gw: "DIR/state" does not exist yet: start the gateway first`);
+  expect(existsSync(join(dir, 'state'))).toBe(false);
+});
+
 test.runIf(process.getuid?.() === 0)('what root leaves belongs to the account that serves', async (t) => {
   const { dir } = await stored(t);
   const account = 65_534;

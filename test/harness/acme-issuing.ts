@@ -34,7 +34,7 @@ export class Certifier {
 
   /** Signs for a request: the certificate, its chain in PEM, and its id (RFC 9773, 4.1). */
   issue(request: ReadRequest): { readonly leaf: Buffer; readonly pem: string; readonly id: string } {
-    const shiftMs = { expired: -2 * this.lifetimeMs, future: DAY_MS }[this.chain as string] ?? 0;
+    const shiftMs = { expired: -2 * this.lifetimeMs, future: 3 * DAY_MS }[this.chain as string] ?? 0;
     const fromMs = Date.now() + shiftMs - HOUR_MS;
     const untilMs = Date.now() + shiftMs + this.lifetimeMs;
     const leaf = signRequest(this.#spoilt(request), this.#intermediate, { fromMs, untilMs });

@@ -22,8 +22,8 @@ export interface KeptFacts {
 const MOST_FAULT = 300;
 
 /**
- * The facts that the worker with the seat tells all others, in shared memory. If there is no room for all, those that
- * need somebody soonest stay.
+ * The facts that the worker with the seat tells all others, in shared memory. If there is no room for all, those of the
+ * configuration stay, and of them those that need somebody soonest.
  */
 export class FactsRecord {
   readonly #text: SharedText;
@@ -63,5 +63,11 @@ function short({ fault, ...facts }: KeptFacts): KeptFacts {
 }
 
 function byNeed(one: KeptFacts, other: KeptFacts): number {
-  return (one.notAfterMs ?? 0) - (other.notAfterMs ?? 0);
+  return rankOf(one) - rankOf(other) || (one.notAfterMs ?? 0) - (other.notAfterMs ?? 0);
+}
+
+/** What clients ask for in vain must not hide what the configuration orders. */
+function rankOf({ isOnDemand, notAfterMs }: KeptFacts): number {
+  if (!isOnDemand) return 0;
+  return notAfterMs === undefined ? 2 : 1;
 }

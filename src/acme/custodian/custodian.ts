@@ -10,6 +10,7 @@ import {
 import { fitsKey } from '../certificates/index.ts';
 import { type AcmeCertificate, type AcmeIssuer, type AcmePlan, certificateId } from '../plan.ts';
 import type { CertificatePair, SharedCertificates } from '../shared-certificates.ts';
+import { SparseLines } from '../sparse-lines.ts';
 import { FactsRecord, type KeptFacts } from './certificate-facts.ts';
 import { FaultLines } from './fault-lines.ts';
 import { type Companions, IssuerKeeper } from './issuer-keeper.ts';
@@ -83,6 +84,8 @@ export class Custodian {
   readonly #seat: Seat;
   readonly #record: FactsRecord;
   readonly #limits: OnDemandLimits;
+  /** About what clients ask for. */
+  readonly #asked: SparseLines;
   readonly #known = new WeakSet<Served>();
   readonly #users = new Set<Served>();
   #timer: NodeJS.Timeout | undefined;
@@ -101,6 +104,7 @@ export class Custodian {
     this.#seat = text.seat(0);
     this.#record = new FactsRecord(text);
     this.#limits = new OnDemandLimits(parts.plan.onDemand);
+    this.#asked = new SparseLines(parts.log);
     this.#lines = new FaultLines(parts.log);
     this.ready = this.#load();
   }
@@ -276,10 +280,7 @@ export class Custodian {
       const refusal =
         keeper && (isThere ? undefined : this.#limits.refusal(certificate, keeper.demanded, Date.now()));
       if (!keeper || refusal !== undefined) {
-        this.#parts.log.write(
-          'warn',
-          `certificate "${id}" is not ordered on demand: ${refusal ?? 'no issuer'}`,
-        );
+        this.#asked.write('warn', `certificate "${id}" is not ordered on demand: ${refusal ?? 'no issuer'}`);
         this.#answer(certificate, 'refused');
       } else void this.#demand(keeper, certificate);
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../log/index.ts';
+import { readChain } from '../certificates/index.ts';
 import type { AcmeCertificate, AcmeIssuer, OnDemandRules } from '../plan.ts';
 import { AcmeFault } from '../protocol/index.ts';
 import { type CertificatePair, type SharedCertificates, SharedMemoryFault } from '../shared-certificates.ts';
@@ -57,6 +58,10 @@ const FORGOTTEN_MS = 86_400_000;
 const POLL_AGAIN_MS = 3_600_000;
 /** How long the order of another gateway is waited for before it is asked again. */
 const HELD_MS = 15_000;
+/** By so much the clocks of this machine and of an authority may differ. */
+const MOST_SKEW_MS = 86_400_000;
+/** A certificate on demand has ended for so long, whatever the clock says, before it is forgotten. */
+const OVER_MS = 86_400_000;
 /** So long without the store of the cluster, a gateway orders what is missing by itself. */
 const ALONE_MS = 300_000;
 
@@ -118,7 +123,7 @@ export class IssuerKeeper {
     this.#readMs = Date.now();
     const mayWrite = lock?.isHeld ?? true;
     if (onDemand.length > 0)
-      for (const id of await state.ids()) if (!this.#entries.has(id)) this.#addStored(id);
+      for (const id of await state.ids()) if (!this.#entries.has(id)) await this.#addStored(id);
     const waiting = [...this.#entries.values()];
     const readAll = async (): Promise<void> => {
       for (let entry = waiting.shift(); entry; entry = waiting.shift()) await this.#restore(entry);
@@ -138,13 +143,25 @@ export class IssuerKeeper {
     this.#working.add(work);
   }
 
-  /** A certificate on demand that an earlier start has ordered is named by its directory. */
-  #addStored(id: string): void {
-    for (const { key } of this.#parts.onDemand) {
-      const identifiers = [{ type: 'dns', value: id }] as const;
-      const entry = new KeptEntry({ issuer: this.issuer.name, identifiers, key }, true);
-      if (entry.id === id) this.#entries.set(id, entry);
-    }
+  /**
+   * Adds a certificate on demand that an earlier start has ordered. Its id is its name, or is made from that and the kind of
+   * its key.
+   */
+  async #addStored(id: string): Promise<void> {
+    if (this.#addDemanded(id, id)) return;
+    const pair = await this.#parts.state.pair(id);
+    const facts = pair && (await readChain(pair.chain).catch(() => undefined));
+    for (const { value } of facts?.names ?? []) if (this.#addDemanded(id, value)) return;
+  }
+
+  #addDemanded(id: string, value: string): boolean {
+    const identifiers = [{ type: 'dns', value }] as const;
+    const entries = this.#parts.onDemand.map(
+      ({ key }) => new KeptEntry({ issuer: this.issuer.name, identifiers, key }, true),
+    );
+    const entry = entries.find((one) => one.id === id);
+    if (entry) this.#entries.set(id, entry);
+    return entry !== undefined;
   }
 
   async #restore(entry: KeptEntry): Promise<void> {
@@ -305,6 +322,12 @@ export class IssuerKeeper {
       throw new Error(`the authority has sent a chain that cannot serve: ${examined.fault}`);
     }
     const { facts } = examined;
+    if (facts.notBeforeMs > Date.now() + MOST_SKEW_MS && entry.isValid(Date.now())) {
+      await this.#forgetOrder(entry);
+      throw new Error(
+        `the authority has sent a chain that cannot serve: it is not valid before ${shownTime(facts.notBeforeMs)}, and the present one is valid now, or the clock of this machine is wrong`,
+      );
+    }
     await this.#store(entry, pair, facts);
     this.#parts.companions?.publish(this.issuer.name, entry.id, pair);
     const nextMs = entry.nextMs(Date.now(), this.issuer.renewBeforeMs);
@@ -456,12 +479,13 @@ export class IssuerKeeper {
     for (const entry of this.#entries.values()) if (entry.unshared) this.#share(entry, entry.unshared);
   }
 
-  /** Forgets certificates on demand that have ended, or never were. */
+  /** Forgets certificates on demand that have ended, or never were. A clock that jumps ends none. */
   #dropUnwanted(nowMs: number): void {
     for (const entry of this.#entries.values()) {
       const { isOnDemand, facts, isBusy, attempts } = entry;
-      const endMs = facts ? facts.notAfterMs : attempts.failedMs + FORGOTTEN_MS;
-      if (!isOnDemand || isBusy || endMs > nowMs) continue;
+      if (!isOnDemand || isBusy) continue;
+      const isKept = facts ? entry.overForMs(nowMs) < OVER_MS : attempts.failedMs + FORGOTTEN_MS > nowMs;
+      if (isKept) continue;
       this.#entries.delete(entry.id);
       this.#parts.shared.dropCertificate(entry.id);
       void this.#parts.state.forget(entry.id);

@@ -109,9 +109,9 @@ export class IssuerState {
     return this.#read(pathOf(id, PAIR), readPair);
   }
 
-  /** The ids of all certificates that are stored. */
-  ids(): Promise<readonly string[]> {
-    return this.#files.names(CERTIFICATES);
+  /** The ids of all certificates that are stored. File systems and tools leave names with a dot beside them. */
+  async ids(): Promise<readonly string[]> {
+    return (await this.#files.names(CERTIFICATES)).filter(isId);
   }
 
   /** Stores a certificate. Its order is forgotten only then: until then, it can be fetched once more. */
@@ -131,6 +131,7 @@ export class IssuerState {
   /** Removes all that is kept of a certificate. */
   async forget(id: string): Promise<void> {
     for (const file of [ORDER, PAIR, STATE]) await this.#files.remove(pathOf(id, file));
+    await this.#files.removeEmpty(directoryOf(id));
   }
 
   async forgetOrder(id: string): Promise<void> {
@@ -176,9 +177,11 @@ export class IssuerState {
   }
 }
 
+/** Ids come from names that were validated; none of those has a slash, or begins with a dot. */
+const isId = (text: string): boolean => !text.includes('/') && !text.startsWith('.');
+
 function directoryOf(id: string): string {
-  // Ids come from names that were validated; none of those has a slash, or begins with a dot.
-  if (id.includes('/') || id.startsWith('.')) throw new Error(`"${id}" is no id of a certificate`);
+  if (!isId(id)) throw new Error(`"${id}" is no id of a certificate`);
   return `${CERTIFICATES}/${id}`;
 }
 

@@ -6,6 +6,7 @@ import type { KeptFacts } from './certificate-facts.ts';
 import type { KeptCertificate, OrderRecord } from './issuer-state.ts';
 import {
   type Attempts,
+  Haste,
   isUrgent,
   NO_ATTEMPTS,
   nextOrderMs,
@@ -31,6 +32,9 @@ export class KeptEntry {
   /** Until then, another gateway may be ordering it. */
   heldUntilMs = 0;
   isBusy = false;
+  /** By a clock that is never set. */
+  #overSinceMs: number | undefined;
+  readonly #haste = new Haste();
 
   constructor(certificate: AcmeCertificate, isOnDemand: boolean) {
     this.certificate = certificate;
@@ -50,22 +54,35 @@ export class KeptEntry {
     this.window = undefined;
     this.order = undefined;
     this.heldUntilMs = 0;
+    this.#haste.took(facts, Date.now());
   }
 
   /** When the next order is due, in ms since the epoch; infinite: when a client asks. */
   nextMs(nowMs: number, renewBeforeMs: number | undefined): number {
     if (!this.facts && this.isOnDemand) return Infinity;
-    const renewsMs = this.order ? 0 : this.#renewsMs(renewBeforeMs);
+    const renewsMs = this.order ? 0 : this.#renewsMs(nowMs, renewBeforeMs);
     // A clock that was set back must not hold it for longer than others may order it.
     const heldMs = this.heldUntilMs > nowMs + MOST_HELD_MS ? 0 : this.heldUntilMs;
     return Math.max(nextOrderMs(this.attempts, renewsMs, nowMs), heldMs);
   }
 
-  #renewsMs(renewBeforeMs: number | undefined): number | undefined {
+  #renewsMs(nowMs: number, renewBeforeMs: number | undefined): number | undefined {
     if (!this.facts) return undefined;
     const { window } = this;
     const told = window?.certificate === this.facts.certificateId ? window?.chosen : undefined;
-    return renewalMs(this.facts, { renewBeforeMs, window: told });
+    const renewsMs = renewalMs(this.facts, { renewBeforeMs, window: told });
+    return Math.max(renewsMs, this.#haste.notBeforeMs(this.facts, nowMs));
+  }
+
+  isValid(nowMs: number): boolean {
+    return this.facts !== undefined && this.facts.notBeforeMs <= nowMs && this.facts.notAfterMs > nowMs;
+  }
+
+  /** For how long the certificate has ended: so much time has passed, even if the clock has jumped. */
+  overForMs(nowMs: number): number {
+    if (!this.facts || this.facts.notAfterMs > nowMs) this.#overSinceMs = undefined;
+    else this.#overSinceMs ??= performance.now();
+    return performance.now() - (this.#overSinceMs ?? performance.now());
   }
 
   isUrgent(nowMs: number): boolean {

@@ -107,6 +107,35 @@ export function afterFailure(
   };
 }
 
+/** A certificate is followed by another one too soon if less than this part of its life is over. */
+const SOON_PART = 1 / 4;
+
+/**
+ * Certificates that are to be renewed again as soon as they are there: an authority may tell windows that are over, or
+ * sign for minutes. The first one is renewed at once, those that follow after the pauses of failures, in time all the same.
+ */
+export class Haste {
+  #tookMs: number | undefined;
+  /** Certificates in a row that came too soon after the one before. */
+  #count = 0;
+
+  /** A new certificate serves from now on. */
+  took({ notBeforeMs, notAfterMs }: CertificateTimes, nowMs: number): void {
+    const soonMs = Math.min(DAY, SOON_PART * (notAfterMs - notBeforeMs));
+    const isSoon = this.#tookMs !== undefined && Math.abs(nowMs - this.#tookMs) < soonMs;
+    this.#count = isSoon ? this.#count + 1 : 0;
+    this.#tookMs = nowMs;
+  }
+
+  /** Returns before when the certificate is not renewed, in ms since the epoch. */
+  notBeforeMs({ notAfterMs }: CertificateTimes, nowMs: number): number {
+    if (this.#tookMs === undefined || this.#count === 0) return 0;
+    const pauseMs = PAUSES[this.#count - 1] ?? DAY;
+    const tookMs = Math.min(this.#tookMs, nowMs);
+    return tookMs + Math.min(pauseMs, Math.max(0, notAfterMs - tookMs) / 2);
+  }
+}
+
 /** A renewal window as an authority tells it (RFC 9773, 4.2). */
 interface ToldWindow {
   readonly startMs: number;

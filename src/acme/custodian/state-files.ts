@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isAlive, replaceDurably, systemFailure } from '../../system/index.ts';
 
@@ -40,7 +40,7 @@ export class StateFiles {
   async read(path: string): Promise<string | undefined> {
     if (this.#unsaved.has(path)) return this.#unsaved.get(path);
     const whole = this.#pathOf(path);
-    if (whole === undefined) return undefined;
+    if (whole === undefined || !(await this.#isOurs())) return undefined;
     try {
       return await readPlain(whole);
     } catch (error) {
@@ -60,10 +60,18 @@ export class StateFiles {
     return this.#do(path, undefined);
   }
 
+  /** Removes a directory, unless there is something in it. */
+  async removeEmpty(path: string): Promise<void> {
+    const whole = this.#pathOf(path);
+    if (whole === undefined) return;
+    this.#directories.delete(whole);
+    await rmdir(whole).catch(() => undefined);
+  }
+
   /** The names in a directory; none if it cannot be read. */
   async names(path: string): Promise<readonly string[]> {
     const whole = this.#pathOf(path);
-    return whole === undefined ? [] : readdir(whole).catch(() => []);
+    return whole === undefined || !(await this.#isOurs()) ? [] : readdir(whole).catch(() => []);
   }
 
   /** Removes what killed processes have not finished in a directory. */
@@ -82,14 +90,32 @@ export class StateFiles {
       this.#unsaved.delete(path);
       if (!(await this.#do(path, text))) return;
     }
-    if (this.#failure === '' || this.#unsaved.size > 0) return;
+    if (this.#failure === '' || this.#unsaved.size > 0 || !(await this.#isOurs())) return;
     this.#failure = '';
     this.#parts.recovered(`the state in "${this.#parts.root}" is written again`);
+  }
+
+  /** Whoever else can write the directory could have put keys there that he knows: nothing is read or written then. */
+  async #isOurs(): Promise<boolean> {
+    const { root = '' } = this.#parts;
+    const fault = await ownershipFault(root);
+    if (fault !== undefined) this.#fail(`${fault}: nothing is read or written there`);
+    return fault === undefined;
+  }
+
+  #fail(failure: string): void {
+    if (this.#failure === '')
+      this.#parts.failed(`${failure}; it stays in memory, and is tried again every minute`);
+    this.#failure = failure;
   }
 
   async #do(path: string, text: string | undefined): Promise<boolean> {
     const whole = this.#pathOf(path);
     if (whole === undefined) return true;
+    if (!(await this.#isOurs())) {
+      this.#unsaved.set(path, text);
+      return false;
+    }
     try {
       if (text === undefined) await rm(whole, { force: true });
       else await this.#replace(whole, text);
@@ -97,10 +123,7 @@ export class StateFiles {
       return true;
     } catch (error) {
       this.#unsaved.set(path, text);
-      const failure = systemFailure(text === undefined ? 'unlink' : 'write', whole, error);
-      if (this.#failure === '')
-        this.#parts.failed(`${failure}; it stays in memory, and is tried again every minute`);
-      this.#failure = failure;
+      this.#fail(systemFailure(text === undefined ? 'unlink' : 'write', whole, error));
       return false;
     }
   }
@@ -136,4 +159,18 @@ async function readPlain(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+const OTHERS_WRITE = 0o002;
+
+/** Why a directory cannot be trusted; `undefined`: it can, or does not exist. Our own is closed to others. */
+async function ownershipFault(root: string): Promise<string | undefined> {
+  const found = await stat(root).catch(() => undefined);
+  if (!found) return undefined;
+  const own = process.geteuid?.() ?? found.uid;
+  if (found.uid !== own && found.uid !== 0 && own !== 0) return `"${root}" belongs to another account`;
+  if ((found.mode & OTHERS_WRITE) === 0) return undefined;
+  if (found.uid !== own) return `every account can write "${root}"`;
+  await chmod(root, PRIVATE).catch(() => undefined);
+  return undefined;
 }

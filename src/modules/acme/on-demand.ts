@@ -6,6 +6,7 @@ import {
   certificateId,
   type OnDemandRules,
   type SharedCertificates,
+  SparseLines,
 } from '../../acme/index.ts';
 import { fetchText } from '../../client/index.ts';
 import type { AcmeServer } from '../../contract/index.ts';
@@ -59,22 +60,27 @@ export class OnDemand {
   readonly #verdicts = new LRUCache<string, boolean>({ max: MOST_VERDICTS });
   /** The questions to `ask` that have no response yet. */
   readonly #asking = new Map<string, Promise<boolean>>();
+  readonly #lines: SparseLines;
   #waiting = 0;
 
   constructor(parts: OnDemandParts) {
     this.#parts = parts;
+    this.#lines = new SparseLines(parts.log);
   }
 
   /** Waits until the certificate for a handshake is there, or none is to be expected. */
   await(x: Exchange): Promise<void> | undefined {
-    const { served, certificates, log } = this.#parts;
+    const { served, certificates } = this.#parts;
     if (!served.onDemand || isConfigured(x, served)) return undefined;
     const certificate = demandedBy(x, served.onDemand);
     if (!certificate) return undefined;
     const id = certificateId(certificate);
     if (certificates.certificate(id)) return undefined;
     if (this.#waiting >= MOST_WAITING) {
-      log.write('warn', `${MOST_WAITING} handshakes wait for certificates already: one for "${id}" does not`);
+      this.#lines.write(
+        'warn',
+        `${MOST_WAITING} handshakes wait for certificates already: one for "${id}" does not`,
+      );
       return undefined;
     }
     this.#waiting++;
@@ -82,14 +88,14 @@ export class OnDemand {
   }
 
   async #order(x: Exchange, certificate: AcmeCertificate): Promise<void> {
-    const { certificates, log, retiring } = this.#parts;
+    const { certificates, retiring } = this.#parts;
     const endMs = performance.now() + WAIT_MS;
     const [{ value: name } = { value: '' }] = certificate.identifiers;
     const id = certificateId(certificate);
     if (!(await this.#mayHave(x, name))) return;
     if (isRefused(certificates.answerTo(id))) return;
     if (!certificates.ask(certificate))
-      return log.write('warn', `too many certificates are asked for: none is ordered for "${name}"`);
+      return this.#lines.write('warn', `too many certificates are asked for: none is ordered for "${name}"`);
     let revision = NaN;
     while (performance.now() < endMs && !retiring.aborted) {
       // What nobody has changed need not be looked at.
@@ -119,7 +125,7 @@ export class OnDemand {
       if (!isYes) log.write('info', `"${name}" gets no certificate: "acme_on_demand" got status ${status}`);
       return isYes;
     } catch (error) {
-      log.write('error', `"acme_on_demand" cannot ask for "${name}": ${(error as Error).message}`);
+      this.#lines.write('error', `"acme_on_demand" cannot ask for "${name}": ${(error as Error).message}`);
       return false;
     } finally {
       this.#asking.delete(name);

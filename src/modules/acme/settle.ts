@@ -107,6 +107,22 @@ function ofDomain(config: AcmeConfig, report: Report): AcmeCertificate | undefin
   return { issuer: NGINZ_ISSUER, identifiers: read, key: USUAL_KEY };
 }
 
+/** Each issuer writes its directory alone: two would take the accounts and certificates of each other for their own. */
+function reportSharedState(config: AcmeConfig, report: Report): void {
+  const byPath = new Map<string, string>();
+  for (const [index, { name, statePath }] of issuersOf(config).entries()) {
+    if (statePath === undefined) continue;
+    const other = byPath.get(statePath);
+    byPath.set(statePath, name);
+    if (other === undefined || other === name) continue;
+    const field = name === NGINZ_ISSUER && config.acme === true ? 'acme' : 'issuers';
+    report.phrase(field, `issuers "${other}" and "${name}" have the same "state_path"`, {
+      ...(field === 'issuers' && { index }),
+      hint: 'give each a directory of its own',
+    });
+  }
+}
+
 /** Reports what contradicts itself, whatever the names of the server. */
 export function validate(config: AcmeConfig, report: Report): void {
   const names = new Set<string>();
@@ -115,6 +131,7 @@ export function validate(config: AcmeConfig, report: Report): void {
       report.phrase('issuers', `duplicate ACME issuer "${name}"`, { index, rule: 'duplicate-directive' });
     names.add(name);
   }
+  reportSharedState(config, report);
   if (config.acme === true && names.has(NGINZ_ISSUER))
     report.on('acme', `stands beside an "acme_issuer" block with the name "${NGINZ_ISSUER}"`);
   if (config.order && config.acmeDomain !== undefined)

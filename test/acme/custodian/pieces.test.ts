@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { FactsRecord, type KeptFacts } from '../../../src/acme/custodian/certificate-facts.ts';
 import { runDnsHook } from '../../../src/acme/custodian/dns-hook.ts';
 import { FaultLines } from '../../../src/acme/custodian/fault-lines.ts';
 import { OnDemandLimits } from '../../../src/acme/custodian/on-demand.ts';
 import { issuerDomainsFault, persistentRecordFault } from '../../../src/acme/custodian/persistent-records.ts';
 import { SealedEntries } from '../../../src/acme/custodian/sealed-entries.ts';
+import { KeptEntry } from '../../../src/acme/custodian/kept-entry.ts';
+import { SparseLines } from '../../../src/acme/sparse-lines.ts';
+import { createZone, SharedText } from '../../../src/zone/index.ts';
 import { isAlive } from '../../../src/system/index.ts';
 
 const NOW = Date.parse('2026-11-29T12:00:00Z');
@@ -249,4 +253,65 @@ describe('dns_hook', () => {
     await expect(running).rejects.toThrow(/was stopped$/);
     await expect(run('true', 10_000, stopping.signal)).rejects.toThrow(/was not run: gw stops$/);
   });
+});
+
+test('names that clients ask for in vain do not hide the certificates of the configuration', () => {
+  const memory = createZone({ name: 'facts', kind: 'shared text', bytes: 16_384 });
+  const [teller, reader] = [1, 2].map((thread) => new FactsRecord(new SharedText(memory, thread)));
+  const fact = (name: string, isOnDemand: boolean, notAfterMs?: number): KeptFacts => ({
+    name,
+    issuer: 'le',
+    state: notAfterMs === undefined ? 'missing' : 'valid',
+    isOrdered: false,
+    isOnDemand,
+    ...(notAfterMs !== undefined && { notAfterMs }),
+    nextMs: 0,
+    failures: 1,
+    fault: 'refused',
+  });
+  const vain = Array.from({ length: 500 }, (_, n) => fact(`n${n}.test`, true));
+  teller?.tell([...vain, fact('asked.test', true, NOW), fact('a.test', false, NOW), fact('b.test', false)]);
+  const names = [...(reader?.facts.keys() ?? [])];
+  expect(names.slice(0, 3)).toEqual(['b.test', 'a.test', 'asked.test']);
+  expect(names.length).toBeGreaterThan(20);
+});
+
+describe('what clients can cause', () => {
+  test('is one line in a second, with the number of those before', (t) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    t.onTestFinished(() => void vi.useRealTimers());
+    const lines: string[] = [];
+    const sparse = new SparseLines({ write: (level, message) => void lines.push(`[${level}] ${message}`) });
+    for (let n = 0; n < 100; n += 1) sparse.write('warn', `refused ${n}`);
+    vi.advanceTimersByTime(1_000);
+    sparse.write('warn', 'refused again');
+    vi.advanceTimersByTime(1_000);
+    sparse.write('error', 'failed');
+    expect(lines).toEqual([
+      '[warn] refused 0',
+      '[warn] refused again; 99 lines were left out',
+      '[error] failed',
+    ]);
+  });
+});
+
+test('a clock that jumps ends no certificate on demand', (t) => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  t.onTestFinished(() => void vi.useRealTimers());
+  const entry = new KeptEntry({ issuer: 'le', identifiers: [plainName], key: 'ecdsa:256' }, true);
+  entry.facts = {
+    notBeforeMs: NOW,
+    notAfterMs: NOW + 1_000,
+    names: [plainName],
+    serial: '01',
+    issuer: 'ca',
+    certificateId: undefined,
+    fingerprint: '',
+  };
+  const years = NOW + 1e12;
+  const spans = [NOW, years, years].map((nowMs) => entry.overForMs(nowMs));
+  vi.advanceTimersByTime(3_600_000);
+  expect([...spans, entry.overForMs(years)]).toEqual([0, 0, 0, 3_600_000]);
+  expect(entry.overForMs(NOW)).toBe(0);
+  expect(entry.overForMs(years)).toBe(0);
 });

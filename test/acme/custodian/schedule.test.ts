@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   afterFailure,
   type Attempts,
+  Haste,
   isPollDue,
   isUrgent,
   NO_ATTEMPTS,
@@ -212,3 +213,32 @@ for (const { it, notAfterMs, is } of urgent)
   test(`what goes wrong is ${is ? 'an error' : 'a warning'} if ${it}`, () => {
     expect(isUrgent(notAfterMs, NOW)).toBe(is);
   });
+
+describe('certificates that are due again as soon as they are there', () => {
+  /** The pauses before the next ones, each of which comes when it may. */
+  const pausesOf = (lifeMs: number, count: number): readonly number[] => {
+    const haste = new Haste();
+    let nowMs = NOW;
+    return Array.from({ length: count }, () => {
+      const taken = { notBeforeMs: nowMs, notAfterMs: nowMs + lifeMs, fingerprint: MIDDLE };
+      haste.took(taken, nowMs);
+      const nextMs = Math.max(nowMs, haste.notBeforeMs(taken, nowMs));
+      const pauseMs = nextMs - nowMs;
+      nowMs = nextMs;
+      return pauseMs;
+    });
+  };
+  test('follow after the pauses of failures, but for the first', () => {
+    expect(pausesOf(90 * DAY, 6)).toEqual([0, MINUTE, 10 * MINUTE, 100 * MINUTE, DAY, 0]);
+  });
+  test('follow before the former one ends', () => {
+    expect(pausesOf(10 * MINUTE, 4)).toEqual([0, MINUTE, 5 * MINUTE, 0]);
+  });
+  test('are not held back by a clock that was set back, nor if they come when they should', () => {
+    const haste = new Haste();
+    for (const at of [NOW, NOW + SECOND]) haste.took(certificate(90), at);
+    expect(haste.notBeforeMs(certificate(90), NOW - 90 * DAY)).toBe(NOW - 90 * DAY + MINUTE);
+    haste.took(certificate(90), NOW + 60 * DAY);
+    expect(haste.notBeforeMs(certificate(90), NOW + 60 * DAY)).toBe(0);
+  });
+});

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { IssuerState } from '../../../src/acme/custodian/issuer-state.ts';
 import { NO_ATTEMPTS } from '../../../src/acme/custodian/schedule.ts';
 import { StateFiles } from '../../../src/acme/custodian/state-files.ts';
@@ -209,6 +210,51 @@ test('requests of operators are found and ended', async () => {
   ]);
   for (const request of found) expect(await state.endRequest(request)).toBe(true);
   expect(await state.requests()).toEqual([]);
+});
+
+test('names that are no ids are left out, and nothing is left of what is forgotten', async () => {
+  const { root, state } = openState();
+  await state.savePair(ID, PAIR);
+  await state.saveOrder('a.test', { url: 'u', key: PAIR.key });
+  for (const name of ['.nfs0001', '.DS_Store']) writeFileSync(join(root, 'certificates', name), '');
+  expect((await state.ids()).toSorted()).toEqual([ID, 'a.test']);
+  await state.forget('a.test');
+  expect(existsSync(join(root, 'certificates', 'a.test'))).toBe(false);
+  await state.savePair('a.test', PAIR);
+  expect((await openState(root).state.certificate('a.test')).pair).toEqual(PAIR);
+});
+
+test('a directory that all can write is closed to others, if it is our own', async () => {
+  const { root, state } = openState();
+  mkdirSync(root);
+  chmodSync(root, 0o777);
+  await state.saveAccountKey(PAIR.key);
+  expect(statSync(root).mode & 0o777).toBe(0o700);
+});
+
+describe('nothing is read or written, and one line says so, if the directory', () => {
+  const cases = [
+    { it: 'belongs to another account', owner: 12_345, mode: 0o700, says: 'belongs to another account' },
+    { it: 'of root is open to all', owner: 0, mode: 0o1777, says: 'every account can write' },
+  ];
+  for (const { it, owner, mode, says } of cases)
+    test.runIf(process.getuid?.() === 0)(it, async (t) => {
+      const { root, state, told } = openState();
+      mkdirSync(root);
+      writeFileSync(join(root, 'account.key'), PAIR.key);
+      chmodSync(root, mode);
+      chownSync(root, owner, 0);
+      const account = vi.spyOn(process as { geteuid: () => number }, 'geteuid').mockReturnValue(65_534);
+      t.onTestFinished(() => account.mockRestore());
+      expect(await state.accountKey()).toBeUndefined();
+      await state.savePair(ID, PAIR);
+      expect((await state.certificate(ID)).pair).toEqual(PAIR);
+      await state.retry();
+      expect(readdirSync(root)).toEqual(['account.key']);
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain(says);
+      expect(told[0]).toContain(': nothing is read or written there; it stays in memory');
+    });
 });
 
 test('an id that leaves the directory is refused', async () => {

@@ -22,3 +22,28 @@ test('a certificate on demand is ordered in the handshake, kept over a restart, 
   await gw.waitForLog(/start worker processes/, from);
   expect((await shownCertificate(ports.tls, 'x.od.test'))?.fingerprint256).toBe(first?.fingerprint256);
 });
+
+test('one with another kind of key is known after a restart, whatever else lies beside it', async (t) => {
+  const ports = await freePorts();
+  const authority = await authorityAt(t, ports);
+  const conf = (
+    dir: string,
+  ): string => `acme_issuer le { uri ${authority.base}/directory; accept_terms_of_service; state_path ${dir}/state; }
+    server { location /certificates { control_api certificates; } }
+    server { listen 127.0.0.1:${ports.plain}; listen 127.0.0.1:${ports.tls} ssl; server_name *.od.test; acme_certificate le key=ecdsa:384;
+      acme_on_demand ask=/ask; location = /ask { return 200; } }`;
+  const gw = await startGateway(t, conf, { port: ports.plain, fresh: true });
+  const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(40)}.od.test`;
+  for (const name of ['x.od.test', long]) expect(await shownCertificate(ports.tls, name)).toBeDefined();
+  await gw.stop();
+  gw.lay({ 'state/certificates/.nfs000001': 'a file that is open elsewhere' });
+  const from = gw.errorLog().length;
+  gw.start();
+  await gw.waitForLog(/start worker processes/, from);
+  const known = async (): Promise<readonly string[]> => {
+    const { body } = await gw.fetch('/certificates');
+    const { certificates } = JSON.parse(body) as { certificates: readonly { name: string; state: string }[] };
+    return certificates.map(({ name, state }) => `${name.slice(0, 9)} ${state}`).toSorted();
+  };
+  await expect.poll(known).toEqual([`${'a'.repeat(9)} valid`, 'x.od.test valid']);
+});

@@ -36,6 +36,34 @@ test('a renewal says which certificate it replaces, when the window of the autho
   expect(authority.orders.at(-1)?.replaces).toBe(first?.id);
 });
 
+test('a window that stays in the past renews once, and then after a pause', async (t) => {
+  const { gw, authority } = await startOrdering(t, {
+    http: 'server { location /certificates { control_api certificates; } }',
+    prepare: (opened) => (opened.window = { startMs: Date.now() - HOUR_MS, endMs: Date.now() - HOUR_MS / 2 }),
+  });
+  await gw.waitForLog(new RegExp(`${ISSUED.source}[^]*${ISSUED.source}`));
+  const tookMs = Date.now();
+  const nextMs = async (): Promise<number> => {
+    const { body } = await gw.fetch('/certificates');
+    const { certificates } = JSON.parse(body) as { certificates: readonly { next_order: string }[] };
+    return Date.parse(certificates[0]?.next_order ?? '') - tookMs;
+  };
+  // Not two thirds of its life, but a minute.
+  await expect.poll(nextMs, { timeout: 15_000 }).toBeLessThan(61_000);
+  expect(await nextMs()).toBeGreaterThan(50_000);
+  expect(authority.issued).toHaveLength(2);
+});
+
+test('a certificate that is valid later does not take the place of one that is valid now', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(ISSUED);
+  const before = await shownCertificate(ports.tls, 'a.test');
+  authority.certifier.chain = 'future';
+  gw.lay({ 'state/requests/renew-a.test': '' });
+  await gw.waitForLog(/cannot serve: it is not valid before [^,]*, and the present one is valid now, or/);
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).toBe(before?.fingerprint256);
+});
+
 const requests = [
   { it: 'renewed', name: 'renew-a.test', says: /an operator wants it renewed/ },
   {
