@@ -91,6 +91,7 @@ export async function compileGateway(
     metrics: worker.metrics,
     health: worker.health,
     countsRequests: plan.countsRequests,
+    keepsPhases: plan.keepsPhases,
     requestTail: requestTailOf(plan, worker),
     server: '',
     version: plan.main.version,

@@ -158,6 +158,7 @@ export interface BuildContext {
   readonly prefix: string;
   readonly needs: RequestNeeds;
   readonly metrics: Counters;
+  readonly keepsPhases: boolean;
   readonly health: Health;
   /** Set by `gw explain` only. */
   readonly watch?: CompileWatch | undefined;
@@ -182,6 +183,7 @@ export class LocationBuild implements Build {
   readonly prefix: string;
   readonly log: ErrorLog;
   readonly metrics: Counters;
+  readonly keepsPhases: boolean;
   readonly health: Health;
   readonly origins: Build['origins'];
   readonly #own: LocationOwn;
@@ -201,6 +203,7 @@ export class LocationBuild implements Build {
     this.prefix = context.prefix;
     this.log = context.errorLogs.of(own.core.errorLogs);
     this.metrics = context.metrics;
+    this.keepsPhases = context.keepsPhases;
     this.health = context.health;
     this.#context = context;
   }

@@ -30,6 +30,8 @@ export interface Build {
   readonly metrics: Counters;
   /** Reads the verified tokens of requests; absent where the location verifies none. */
   readonly token: TokenReader | undefined;
+  /** Some location of the configuration logs what the time of requests goes on (`phasesOf`). */
+  readonly keepsPhases: boolean;
   /** The active checks of upstreams. */
   readonly health: Health;
   value(value: ComplexValue): (x: Exchange) => string;

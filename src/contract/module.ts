@@ -282,8 +282,8 @@ interface UpstreamNeed<C> extends UpstreamAddress {
  * The life of a module, in the order of its calls:
  *
  * - load: `directives` are bound. For each config that is `enabled`: `validate`, `writes`, `zones`, `uses`, `upstreams`; then
- *   `content`, `toolsPath`, `settle`, `ownLocations`, `showsRequestCounts` and, for each server, `forServer`. `gw -t` ends here:
- *   nothing has been opened.
+ *   `content`, `toolsPath`, `settle`, `ownLocations`, `showsRequestCounts`, `keepsPhases` and, for each server, `forServer`.
+ *   `gw -t` ends here: nothing has been opened.
  * - check: `gw check` imports `rules` and asks `sensitive` and `strangers`; with `--live`, `probe`.
  * - start and reload, in the master: `prepare`.
  * - start and reload, in each worker, for each location where it is enabled: `provision`, `defines`, `compile`, `tokens`; `variables` and
@@ -321,6 +321,8 @@ export interface ModuleDefinition<C extends object, R = undefined> {
   verifiesTokens?(config: C): boolean;
   /** True if this location shows request counts by location. They are counted only if such a location exists. */
   showsRequestCounts?(config: C): boolean;
+  /** True if this location logs what the time of requests goes on. It is measured only if such a location exists. */
+  keepsPhases?(config: C): boolean;
   /** Returns the things in this location that must not be public; `gw check` reports them if they are. */
   sensitive?(config: C): Sensitive<C> | undefined;
   /** Returns the verdict of the module's access check on an unknown client; `undefined` if it does not decide. */

@@ -46,9 +46,14 @@ export class RequestPhases {
 
 const PHASES = stateKey<RequestPhases>('phases');
 
-/** Returns the phases of a request; `undefined` where no slow log asks for them. */
+/** Returns the phases of a request; `undefined` where its location has no slow log. */
 export function phasesOf({ main }: Exchange): RequestPhases | undefined {
   return main.state(PHASES);
+}
+
+/** Compiles `phasesOf` for a configuration: without a slow log, nothing is looked up. */
+export function compilePhasesOf(build: { readonly keepsPhases: boolean }): typeof phasesOf {
+  return build.keepsPhases ? phasesOf : () => undefined;
 }
 
 /** Keeps the phases of a request from now on. */

@@ -99,6 +99,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report, compat }),
     countsRequests: locations.countsRequests,
+    keepsPhases: locations.keepsPhases,
   });
 }
 

@@ -147,4 +147,6 @@ export interface GatewayPlan {
   readonly variables: VariablePlan;
   /** True if a location shows request counts by location. */
   readonly countsRequests: boolean;
+  /** True if a location logs what the time of requests goes on. */
+  readonly keepsPhases: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Build, Explainer, LocationFacts, LocationParts } from '../../contract/index.ts';
 import type { Caches } from '../../cache/index.ts';
-import { type Exchange, type HeaderFilter, phasesOf } from '../../http/index.ts';
+import { compilePhasesOf, type Exchange, type HeaderFilter, type RequestPhases } from '../../http/index.ts';
 import type { PieceBuffers } from '../../bodies/index.ts';
 import { type Authenticator, type Callers, compileCallers, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
@@ -89,6 +89,7 @@ function compileServing(
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
   const respond = compileRespond(config, pipeline);
   const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
+  const phasesOf = compilePhasesOf(build);
   return async (x) => {
     const phases = phasesOf(x);
     const stopwatch = config.serverTiming || phases ? new Stopwatch(config.serverTiming, phases) : undefined;
@@ -99,10 +100,14 @@ function compileServing(
     if (by) return respond(x, { identity, stopwatch }, by);
     if (!caching) return respond(x, { identity, stopwatch });
     await caching.serve(x, identity, (asked, planned, shown = { identity }) =>
-      // A stored response does not say how long it took to make.
-      respond(asked, { ...shown, planned, stopwatch: planned ? undefined : stopwatch }),
+      respond(asked, { ...shown, planned, stopwatch: planned ? unshown(phases) : stopwatch }),
     );
   };
+}
+
+/** A stored response does not say how long it took to make. */
+function unshown(phases: RequestPhases | undefined): Stopwatch | undefined {
+  return phases && new Stopwatch(false, phases);
 }
 
 /** Compiles the step that finds role and relation before limits by them are checked; `undefined` if not needed. */

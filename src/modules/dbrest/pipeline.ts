@@ -1,5 +1,5 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { beginSpan, type Exchange, phasesOf, requestId, type RequestPhases } from '../../http/index.ts';
+import { beginSpan, compilePhasesOf, type Exchange, requestId, type RequestPhases } from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
@@ -81,7 +81,8 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
   const responseOf = compileResponse(config, build);
   const guard = compileCostGuard(config, database);
 
-  const run = compileRun(config, database, { steps, prepare, responseOf, guard });
+  const phasesOf = compilePhasesOf(build);
+  const run = compileRun(config, database, { steps, prepare, responseOf, guard, phasesOf });
   const serve = async (x: Exchange, caller: Caller): Promise<void> => {
     const asked = await askedBy(x, caller.identity.role);
     if (!asked) return;
@@ -102,13 +103,14 @@ interface RunSteps extends Pick<Preparation, 'prepare'> {
   readonly steps: Steps;
   readonly responseOf: ReturnType<typeof compileResponse>;
   readonly guard: CostGuard | undefined;
+  readonly phasesOf: (x: Exchange) => RequestPhases | undefined;
 }
 
 /** Compiles the steps from a parsed request to its response. */
 function compileRun(
   config: DbrestConfig,
   database: RestDatabase,
-  { steps, prepare, responseOf, guard }: RunSteps,
+  { steps, prepare, responseOf, guard, phasesOf }: RunSteps,
 ): (x: Exchange, asked: UnplannedRequest, caller: Caller) => Promise<void> {
   return async (x, asked, caller) => {
     const { identity, stopwatch, planned, shared } = caller;
@@ -124,6 +126,7 @@ function compileRun(
       .set('db.operation.name', plan.kind === 'write' ? plan.write.kind : plan.kind);
     const results = await runPlan(database, plan, {
       x,
+      phases: phasesOf(x),
       statements,
       response,
       rules: rulesOf(config, statements),
@@ -256,6 +259,7 @@ function planningSteps({ headOf, queryOf, planIn, workOf: write }: Steps): Plann
 
 interface PreparedRun {
   readonly x: Exchange;
+  readonly phases: RequestPhases | undefined;
   readonly statements: Statements;
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
@@ -295,8 +299,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function runStatements(database: RestDatabase, prepared: PreparedRun): Promise<Results> {
-  const { x } = prepared;
-  const timed = { notes: notesOf(x), phases: phasesOf(x) };
+  const timed = { notes: notesOf(prepared.x), phases: prepared.phases };
   if (!timed.notes && !timed.phases) return sendStatements(database, prepared);
   return timeStatements(database, prepared, timed);
 }

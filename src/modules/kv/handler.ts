@@ -1,5 +1,5 @@
 import type { Build } from '../../contract/index.ts';
-import { beginSpan, failRequest, type Exchange, type Handler, phasesOf } from '../../http/index.ts';
+import { beginSpan, failRequest, type Exchange, type Handler, compilePhasesOf, type RequestPhases } from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
 import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './response.ts';
 import {
@@ -181,10 +181,8 @@ function compileExecute(config: KvConfig, { source, caching, changes }: CommandP
 
 const NO_STORE: StoreFault = { code: 'connection_failed', text: 'no store' };
 
-/** Has the slow log learn of a command, where there is one, when it is counted. */
-function watched(x: Exchange, command: string, count: Count): Count {
-  const phases = phasesOf(x);
-  if (!phases) return count;
+/** Has the slow log learn of a command when it is counted. */
+function watched(phases: RequestPhases, command: string, count: Count): Count {
   const startedMs = performance.now();
   return (fault, reply) => {
     const ms = performance.now() - startedMs;
@@ -206,6 +204,7 @@ function asksForBase64({ args }: Exchange): boolean {
 function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
   const row = COMMANDS[command];
   const [keeps, meter] = [keepsOutcome(build), commandMeter(build.metrics, command)];
+  const phasesOf = compilePhasesOf(build);
   const writes = !row.methods.includes('GET');
 
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
@@ -227,7 +226,8 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
 
   return (x, args, store) => {
     if (!store) return fail(x, NO_STORE, store);
-    const count = watched(x, command, meter());
+    const phases = phasesOf(x);
+    const count = phases ? watched(phases, command, meter()) : meter();
     const span = beginSpan(x, command, 'client')?.set('db.system', 'redis');
     store.run(command, args, (fault, reply) => {
       count(fault, reply);

@@ -35,6 +35,7 @@ export const slowLog = moduleFor<SlowLogConfig>()<OpenLog>({
   summary: 'A log of slow requests, statements and commands.',
   directives,
   enabled: ({ target }) => target !== undefined && target !== 'off',
+  keepsPhases: () => true,
   writes: ({ target }) => ({
     files: typeof target === 'object' && target.path !== 'stderr' ? [target.path] : [],
   }),

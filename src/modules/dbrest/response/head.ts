@@ -2,7 +2,6 @@ import {
   type Exchange,
   type HeaderFilter,
   isSafeHeaderValue,
-  phasesOf,
   type RequestPhases,
   stateKey,
   usualReason,
@@ -56,8 +55,7 @@ export function setHead(
 ): ResponseStart {
   const notes = notesOf(x);
   if (notes && rows !== undefined) notes.rows = rows;
-  const phases = phasesOf(x);
-  if (phases && rows !== undefined) phases.rows = rows;
+  if (rows !== undefined) stopwatch?.noteRows(rows);
   const taken = namesOf(chosen);
   const set = (name: string, value: string | undefined): void => {
     if (value !== undefined && !taken?.has(name.toLowerCase())) x.response.setHeader(name, value);
@@ -184,6 +182,10 @@ export class Stopwatch {
     const slowPhase = SLOW_PHASES[phase];
     if (slowPhase) this.#phases?.add(slowPhase, ms);
     this.#last = now;
+  }
+
+  noteRows(rows: number): void {
+    if (this.#phases) this.#phases.rows = rows;
   }
 
   /** The value of `Server-Timing`. */
