@@ -201,7 +201,8 @@ class OpenErrorLogs implements LogFiles {
   }
 
   write(level: Level, message: string, context?: LogContext): void {
-    if (this.takes(level) && !this.#repeated.holds(level, message)) this.#write(level, message, context);
+    if (this.takes(level) && !this.#repeated.holds(level, message, context))
+      this.#write(level, message, context);
   }
 
   #write(level: Level, message: string, context: LogContext | undefined): void {

@@ -1,4 +1,6 @@
 export { openAccessLog } from './access-log.ts';
+export { CountedLine } from './counted-line.ts';
+export { Outage, OUTAGE_BYTES } from './outage.ts';
 export { openNamedLogs, type NamedLogRules, type NamedLogs } from './named-logs.ts';
 export { type Level, LEVELS, type LogContext, type LoggedRequest, type LogTag } from './error-line.ts';
 export {

@@ -1,9 +1,11 @@
-import { type Level, LEVELS } from './error-line.ts';
+import { type Level, LEVELS, type LogContext } from './error-line.ts';
 
 /** Writes one line. */
 type WriteLine = (level: Level, message: string) => void;
 
-const FROM = LEVELS.indexOf('crit');
+const FROM = LEVELS.indexOf('error');
+/** Lines of this level and above are equal whatever request they are about. */
+const FROM_OF_REQUESTS = LEVELS.indexOf('crit');
 const TO = LEVELS.indexOf('alert');
 /** Messages of one second; more of them than this are all written. */
 const MAX_MESSAGES = 64;
@@ -16,9 +18,9 @@ interface Repeated {
 }
 
 /**
- * Equal messages of the levels `crit` and `alert`: the first one is written, those that follow it within a second are
- * counted, and a line tells their number (as syslog daemons do). Lines of level `emerg` are not held back: each of them is
- * about a load or a start.
+ * Equal messages of the levels `error`, `crit` and `alert`: the first one is written, those that follow it within a second
+ * are counted, and a line tells their number (as syslog daemons do). Lines of level `error` about a request are not held
+ * back, since each has a request of its own; nor those of level `emerg`: each of them is about a load or a start.
  */
 export class RepeatedLines {
   readonly #write: WriteLine;
@@ -30,9 +32,9 @@ export class RepeatedLines {
   }
 
   /** Returns true if the message repeats another one, and is counted instead of written. */
-  holds(level: Level, message: string): boolean {
+  holds(level: Level, message: string, context?: LogContext): boolean {
     const severity = LEVELS.indexOf(level);
-    if (severity < FROM || severity > TO) return false;
+    if (severity < (context ? FROM_OF_REQUESTS : FROM) || severity > TO) return false;
     const key = `${level} ${message}`;
     const known = this.#messages.get(key);
     if (known) {

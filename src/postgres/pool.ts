@@ -121,7 +121,8 @@ interface PoolOptions<T> extends PoolBounds {
   open(): Promise<T>;
   close(resource: T): void | Promise<void>;
   /**
-   * Called when the peer becomes unreachable, with the error of the last attempt, and with `undefined` when it is back.
+   * Called when an attempt fails and no resource is open, and when the circuit opens, with the error; with `undefined` when the
+   * peer is back.
    */
   unreachable?(error: Error | undefined): void;
 }
@@ -157,6 +158,8 @@ export class Pool<T extends object> {
   /** When the next idle resource reaches its age. */
   #agedMs = Infinity;
   #opening = 0;
+  /** As `unreachable` was told. */
+  #isUnreachable = false;
   #closed = false;
   #whenEmpty: (() => void) | undefined;
 
@@ -280,17 +283,19 @@ export class Pool<T extends object> {
   }
 
   #opened(resource: T): void {
-    const wasOpen = this.#circuit.open;
     this.#circuit.succeeded();
-    if (wasOpen) this.#options.unreachable?.(undefined);
+    if (this.#isUnreachable) this.#options.unreachable?.(undefined);
+    this.#isUnreachable = false;
     this.#openedMs.set(resource, Date.now());
     this.#hand(resource);
   }
 
   #notOpened(error: Error): void {
-    const wasOpen = this.#circuit.open;
     this.#circuit.failed(error);
-    if (this.#circuit.open && !wasOpen) this.#options.unreachable?.(error);
+    if (!this.#isUnreachable && (this.#circuit.open || this.#openedMs.size === 0)) {
+      this.#isUnreachable = true;
+      this.#options.unreachable?.(error);
+    }
     // As long as there are other resources, they serve the waiters.
     if (this.#openedMs.size > 0) return;
     const refused = this.#circuit.open ? this.#queue.length : 1;

@@ -32,13 +32,21 @@ test('a message is written again after a second without it', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test.each(['debug', 'info', 'notice', 'warn', 'error', 'emerg'] as const)(
+test.each(['debug', 'info', 'notice', 'warn', 'emerg'] as const)(
   'each line of level %s is written',
   (level) => {
     const { repeated } = open();
     for (let i = 0; i < 3; i++) expect(repeated.holds(level, 'the same')).toBe(false);
   },
 );
+
+test('lines of level error are counted where they are about no request', () => {
+  const { repeated, told } = open();
+  const of = (context?: { client: string }) => [1, 2].map(() => repeated.holds('error', 'refused', context));
+  expect([...of(), ...of({ client: '127.0.0.1' })]).toEqual([false, true, false, false]);
+  repeated.close();
+  expect(told).toEqual(['[error] message repeated 1 times: "refused"']);
+});
 
 test('other messages and levels are counted for themselves', () => {
   const { repeated, told } = open();

@@ -41,6 +41,7 @@ export interface DbrestResources {
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
   const { database, authenticator, offerTrials } = resources;
+  const { outage } = database;
   offerTrials?.(build.location, () => config);
   const callers = compileCallers(authenticator, build);
   const cors = compileCors(config.corsOrigins);
@@ -60,7 +61,7 @@ export function compileDbrest(config: DbrestConfig, resources: DbrestResources, 
       else await respondToPreflight(x, callers, allowed);
     } catch (error) {
       if (error instanceof DbrestFault && isRejection(error)) x.writeLog(lineOf(rejectionOf(error)), 'info');
-      respondToError(x, error, { config, authenticated: false });
+      respondToError(x, error, { config, outage, authenticated: false });
     }
   };
   const tooLarge = (x: Exchange): void => sendFault(x, bodyTooLarge(bodyLimitOf(x)), config.errorVerbosity);
@@ -87,7 +88,7 @@ function compileServing(
   const { database, callers, caches, buffers, streams, pipeline } = parts;
   const { headOf } = pipeline.steps;
   const caching = compileCaching(config, { caches, buffers, database, headOf }, build);
-  const respond = compileRespond(config, pipeline);
+  const respond = compileRespond({ config, outage: database.outage }, pipeline);
   const serverOf = compileServers(config, { database, streams, pipeline, respond }, build);
   const phasesOf = compilePhasesOf(build);
   return async (x) => {
@@ -138,14 +139,17 @@ type MethodsOf = (x: Exchange, role: string) => Promise<readonly string[]>;
 /** Serves a request; every error becomes a response. */
 type Respond = (x: Exchange, caller: Caller, by?: Serve) => Promise<void>;
 
-function compileRespond(config: DbrestConfig, { serve, steps }: Pipeline): Respond {
+function compileRespond(
+  { config, outage }: Pick<ErrorParts, 'config' | 'outage'>,
+  { serve, steps }: Pipeline,
+): Respond {
   const { headOf, methodsOf } = steps;
   return async (x, caller, by = serve) => {
     try {
       await by(x, caller);
     } catch (error) {
       if (isWriteInRead(error)) await tellMethods(x, () => methodsOf(headOf(x), caller.identity.role));
-      respondToError(x, error, { config, authenticated: caller.identity.role !== config.anonRole });
+      respondToError(x, error, { config, outage, authenticated: caller.identity.role !== config.anonRole });
     }
   };
 }
@@ -219,18 +223,24 @@ function mcpParts({ schema }: RestDatabase, { location, serverNames }: Build): O
   };
 }
 
+interface ErrorParts extends Pick<RestDatabase, 'outage'> {
+  readonly config: DbrestConfig;
+  readonly authenticated: boolean;
+}
+
 /** Responds to an error, unless the client has gone. Rethrows defects of gw. */
 export function respondToError(
   x: Exchange,
   error: unknown,
-  { config, authenticated }: { config: DbrestConfig; authenticated: boolean },
+  { config, outage, authenticated }: ErrorParts,
 ): void {
   // The client has closed the connection.
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
   if (fault.isWished) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
-  else if (fault.status >= 500 || x.done || fault.logged !== undefined) logFault(x, fault);
+  else if (fault.status >= 500 || x.done || fault.logged !== undefined)
+    logFault(x, fault, outage.holds(fault) ? 'info' : 'error');
   // Details may have values of rows, which are for the client alone.
   else if (isFromServer(error)) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
   // The head has been sent, so only a truncated body can show that the response is incomplete.
@@ -238,9 +248,13 @@ export function respondToError(
   else sendFault(x, fault, config.errorVerbosity);
 }
 
-function logFault(x: Exchange, { code, details, message, logged }: DbrestFault): void {
+function logFault(
+  x: Exchange,
+  { code, details, message, logged }: DbrestFault,
+  level: 'info' | 'error',
+): void {
   const more = logged ?? (typeof details === 'object' ? details && JSON.stringify(details) : details);
-  x.writeLog(lineOf(`${code} ${message}${more === null ? '' : ` (${more})`}`));
+  x.writeLog(lineOf(`${code} ${message}${more === null ? '' : ` (${more})`}`), level);
 }
 
 /** Longer messages repeat what a client sent. */

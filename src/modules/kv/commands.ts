@@ -96,6 +96,11 @@ export interface Store {
   /** The versions of the keys, which writes change; `undefined` if nothing is cached. */
   readonly versions: Versions | undefined;
   readonly state: ConnectionState;
+  /**
+   * To be called for each request that fails because the store gives no reply. Returns true if the log has lines about the
+   * outage that count the request, so that it needs no line of its own.
+   */
+  counts(fault: StoreFault): boolean;
   run(command: StoreCommand, args: readonly Bytes[], done: Done): void;
   close(): Promise<void>;
 }

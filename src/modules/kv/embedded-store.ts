@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import type { open, RootDatabase } from 'lmdb';
-import type { ErrorLog } from '../../log/index.ts';
-import type { Bytes, ConnectionState, Done, Reply, Store, StoreCommand } from './commands.ts';
+import { CountedLine, type ErrorLog } from '../../log/index.ts';
+import type { Bytes, ConnectionState, Done, Reply, Store, StoreCommand, StoreFault } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
 import { Records } from './embedded-records.ts';
-import { printable } from './response.ts';
+import { moreFailed, printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
 import type { Versions } from './versions.ts';
 
@@ -40,6 +40,7 @@ export class EmbeddedStore implements Store {
   readonly #outstanding: Outstanding<Call>;
   readonly #log: ErrorLog;
   readonly #sweeper: NodeJS.Timeout | undefined;
+  readonly #failed: CountedLine;
   #lastGood = true;
   #closed = false;
 
@@ -52,7 +53,12 @@ export class EmbeddedStore implements Store {
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => {
       log.write('error', `kv: ${late.length} write(s) to ${this.label} timed out`);
     });
+    this.#failed = new CountedLine((count) => log.write('error', moreFailed(count, this.label)));
     this.#sweeper = sweeps ? setInterval(() => void this.#sweep(), SWEEP_EVERY_MS) : undefined;
+  }
+
+  counts(fault: StoreFault): boolean {
+    return fault.code !== 'kv_error' && !this.#failed.add();
   }
 
   get identity(): string {
@@ -79,6 +85,7 @@ export class EmbeddedStore implements Store {
     this.#closed = true;
     clearInterval(this.#sweeper);
     await this.#records.close();
+    this.#failed.close();
     this.#outstanding.failAll({ code: 'connection_failed', text: 'the store is closed' });
   }
 

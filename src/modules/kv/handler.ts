@@ -1,5 +1,12 @@
 import type { Build } from '../../contract/index.ts';
-import { beginSpan, failRequest, type Exchange, type Handler, compilePhasesOf, type RequestPhases } from '../../http/index.ts';
+import {
+  beginSpan,
+  failRequest,
+  type Exchange,
+  type Handler,
+  compilePhasesOf,
+  type RequestPhases,
+} from '../../http/index.ts';
 import { HostRefused } from '../../upstream/index.ts';
 import { type ErrorCode, JSON_TYPE, printable, replyBytes, replyText, sendError } from './response.ts';
 import {
@@ -209,8 +216,9 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
 
   const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
     if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
-    if (fault.code === 'kv_error' && store) {
-      x.writeLog(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`);
+    if (store) {
+      const level = store.counts(fault) ? 'info' : 'error';
+      x.writeLog(`kv: "${command}" failed on ${store.label}: ${printable(fault.text)}`, level);
     }
     sendError(x, fault.code);
   };

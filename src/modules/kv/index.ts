@@ -45,6 +45,7 @@ function closed(_config: KvConfig, scope: ExplainScope): ClosedStore {
     identity: '',
     versions: undefined,
     state: 'error',
+    counts: () => false,
     run: () => {
       throw new Error('a store that is not open was asked');
     },

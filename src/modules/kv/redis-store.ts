@@ -1,4 +1,4 @@
-import type { ErrorLog } from '../../log/index.ts';
+import { CountedLine, type ErrorLog, Outage } from '../../log/index.ts';
 import {
   type ConnectionOwner,
   type Endpoint,
@@ -16,9 +16,10 @@ import {
   replyShapeOf,
   type Store,
   type StoreCommand,
+  type StoreFault,
 } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
-import { printable } from './response.ts';
+import { moreFailed, printable } from './response.ts';
 import { Call, Outstanding } from './outstanding.ts';
 import type { Versions } from './versions.ts';
 
@@ -88,6 +89,9 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   #waiting: RedisCall[] = [];
   #next = 0;
   #lastReplyGood = true;
+  readonly #outage: Outage;
+  /** Requests without a reply while other connections, or other commands, work. */
+  readonly #failed: CountedLine;
 
   constructor({ label, identity, versions, endpoints, settings, log }: RedisStoreParts) {
     this.label = label;
@@ -95,6 +99,8 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     this.versions = versions;
     this.#pipelining = settings.pipelining;
     this.#log = log;
+    this.#outage = new Outage({ log, lines: { prefix: 'kv', requests: `requests for ${label}` } });
+    this.#failed = new CountedLine((count) => log.write('error', moreFailed(count, label)));
     this.#outstanding = new Outstanding(settings.timeoutMs, MAX_OUTSTANDING, (late) => this.#timedOut(late));
     const options = {
       clock: this.#outstanding.clock,
@@ -117,6 +123,15 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
     return this.#outstanding.size > 0;
   }
 
+  counts(fault: StoreFault): boolean {
+    if (fault.code === 'kv_error') return false;
+    if (this.state !== 'error') return !this.#failed.add();
+    const isKnown = this.#outage.isUnderWay;
+    this.#outage.begin(fault.text);
+    this.#outage.failed();
+    return isKnown;
+  }
+
   run(name: StoreCommand, args: readonly Bytes[], done: Done): void {
     if (this.#outstanding.full) {
       return done({ code: 'connection_failed', text: `${MAX_OUTSTANDING} commands wait already` }, null);
@@ -134,10 +149,13 @@ export class RedisStore implements CallOwner, ConnectionOwner, Store {
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.close();
     this.#outstanding.failAll({ code: 'connection_failed', text: 'the store is closed' });
+    this.#outage.close();
+    this.#failed.close();
   }
 
   up(connection: RedisConnection): void {
     this.#log.write('notice', `kv: connected to ${connection.label}`);
+    this.#outage.end();
     this.#serveWaiting();
   }
 

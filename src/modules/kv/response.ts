@@ -31,6 +31,11 @@ export function printable(text: string): string {
   });
 }
 
+/** The line that counts requests which failed shortly after one that has a line. */
+export function moreFailed(count: number, store: string): string {
+  return `kv: ${count} more requests for ${store} have failed`;
+}
+
 /** Content type of every response. */
 export const JSON_TYPE = 'application/json';
 

@@ -29,6 +29,7 @@ test('the response is 500 when the callback of the store throws', () => {
     identity: 'store',
     versions: undefined,
     state: 'connected',
+    counts: () => false,
     run: (_name, _args, then) => void (done = then),
     close: () => Promise.resolve(),
   };

@@ -129,3 +129,24 @@ test('a reload keeps the connections of a store that stays the same', async (t: 
     return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id as string);
   }
 });
+
+test('an outage of a store is one line of a request, and a number when it is over', async (t) => {
+  const server = await redis();
+  const gw = await startGateway(t, `server { request_id_header X-Id; ${ping(`127.0.0.1:${server.port}`)} }`, {
+    main: 'error_log json.log error json;',
+  });
+  await gw.expect('GET /ping', pong);
+  await server.stop('SIGKILL');
+  await gw.waitForLog(/kv: no connection to/);
+  for (let n = 0; n < 20; n++) await gw.expect('GET /ping', failed, { headers: { 'X-Id': `request-${n}` } });
+  await server.start();
+  await untilServed(gw);
+  const [, count] = await gw.waitForLog(/kv: (\d+) requests for 127\.0\.0\.1:\d+ failed/);
+  expect(Number(count)).toBeGreaterThanOrEqual(20);
+  const ofRequests = gw
+    .read('json.log')
+    .split('\n')
+    .filter((line) => line.includes('"ping\\" failed'));
+  expect(ofRequests).toHaveLength(1);
+  expect(ofRequests[0]).toContain('"request_id":"request-0"');
+});

@@ -1,7 +1,8 @@
-import { timedSpan, type Traced } from '../../../http/index.ts';
+import { timedSpan } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import { Pool, type PoolBounds, PoolRefusal, type WireError } from '../../../postgres/index.ts';
 import { DatabaseCaches, RELATIVES_SQL } from '../caching/index.ts';
+import { DatabaseOutage } from './database-outage.ts';
 import type { Estimation } from './cost-guard.ts';
 import { noSchemaCache } from '../fault/index.ts';
 import type { DatabaseMetrics } from '../metrics.ts';
@@ -13,7 +14,6 @@ import {
   CatalogueWriter,
   FEATURES_SQL,
   STATE_SQL,
-  type Isolation,
   type Reading,
   type Schema,
   SchemaCache,
@@ -25,58 +25,16 @@ import {
   type BatchRules,
   Displaced,
   hasLostType,
-  type Leftovers,
-  type PreparedStatements,
   type Results,
   type RunStep,
   type Session,
-  type Verdict,
 } from '../session/index.ts';
 import { Costs, MOST_CHARACTERS, SharedSessions, SlowClients } from './sharing.ts';
 import type { Counter } from '../../../zone/index.ts';
 import { inSlices } from '../event-loop.ts';
 import { Listening, type ListeningOptions } from './listening.ts';
+import { BACKGROUND_RULES, type BatchOrder, INTERNAL_READ, PROBE_RULES } from './order.ts';
 import { catalogueSteps, NO_PATH, readOne } from './own-reads.ts';
-
-/** The client of a read or write: an exchange. */
-interface DatabaseClient extends Partial<Traced> {
-  readonly aborted: boolean;
-  /** A part of the response has been sent. */
-  readonly done?: boolean;
-  onAbort(listener: () => void): void;
-}
-
-/** The limits of a location. */
-interface RunRules {
-  readonly poolTimeoutMs: number;
-  readonly poolQueue: number;
-  readonly timeoutMs: number;
-  /** `discard`: the session is reset before each request. */
-  readonly poolReset: 'discard' | 'none';
-  /** Most batches of a session that requests share; 0: they share none. */
-  readonly pipelining: number;
-  readonly preparedStatements: PreparedStatements;
-}
-
-/** The client of a batch, and how it is to run. */
-interface BatchOrder {
-  readonly client: DatabaseClient;
-  readonly rules: RunRules;
-  /** The isolation level of the transaction; that of the session if absent. */
-  readonly isolation?: Isolation | undefined;
-  readonly leaves?: Leftovers | undefined;
-  readonly verdict?: Verdict | undefined;
-  /** Called before the promise rejects, with the index of the step that failed, if one did. */
-  readonly failed?: ((step: number | undefined) => void) | undefined;
-  /** The batch may share a session while its costs, which are known by this text, are small. */
-  readonly shares?: string | undefined;
-  /** The time zones that the batch sets. */
-  readonly timeZones?: readonly string[] | undefined;
-  /** Called with the milliseconds until a session was there. */
-  readonly waited?: ((ms: number) => void) | undefined;
-  /** Runs first in the session of the batch, and decides whether the batch runs. */
-  readonly estimation?: Estimation | undefined;
-}
 
 /** A batch that shares its session. */
 interface SharedTurn {
@@ -86,22 +44,8 @@ interface SharedTurn {
   readonly isRepeatable: boolean;
 }
 
-/** The client of gw's own reads. */
 /** The part of a request that waits for a session. */
 const WAIT = { name: 'wait', kind: 'internal' } as const;
-
-const NO_CLIENT: DatabaseClient = { aborted: false, onAbort: () => undefined };
-/** Limits of gw's own reads. */
-const BACKGROUND_RULES: RunRules = {
-  poolTimeoutMs: 10_000,
-  poolQueue: Infinity,
-  timeoutMs: 30_000,
-  poolReset: 'discard',
-  pipelining: 0,
-  preparedStatements: 'off',
-};
-/** Limits of health checks. */
-const PROBE_RULES: RunRules = { ...BACKGROUND_RULES, poolTimeoutMs: 1_000 };
 
 /** The pool of a database that no location has claimed yet. */
 const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
@@ -109,10 +53,12 @@ const BEFORE_CLAIMS: PoolBounds = { size: 1, maxAgeMs: 30 * 60_000 };
 const GRACE_MS = 500;
 
 /** The interface of a database for requests. */
-export type RestDatabase = Pick<
+export interface RestDatabase extends Pick<
   Database,
   'schema' | 'plans' | 'caches' | 'read' | 'write' | 'features' | 'costRefusals' | 'isListening'
->;
+> {
+  readonly outage: Pick<DatabaseOutage, 'holds'>;
+}
 
 interface DatabaseOptions {
   /** The name in the log, without secrets. */
@@ -140,6 +86,7 @@ export class Database {
   readonly caches: DatabaseCaches;
   readonly costRefusals: Pick<Counter, 'add'>;
   readonly channels: Channels;
+  readonly outage: DatabaseOutage;
   readonly #share: CatalogueShare;
   readonly #listening: Listening;
   readonly #pool: Pool<Session>;
@@ -153,7 +100,6 @@ export class Database {
   readonly #hidePool: () => void;
   #features: Promise<ServerFeatures> | undefined;
   #configuration: AbortSignal | undefined;
-  #isReachable = true;
   /** Number of locations that take settings of the database. */
   #settingFollowers = 0;
   /** Grows when plans may have become outdated that the server does not know to be. */
@@ -170,6 +116,7 @@ export class Database {
     this.plans = new KeptPlans(metrics.plans);
     this.costRefusals = metrics.costRefusals;
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
+    this.outage = new DatabaseOutage({ name, log, shared: this.#share.outage, workerId });
     this.caches = new DatabaseCaches({
       database: identity,
       listener: this.#share,
@@ -184,13 +131,13 @@ export class Database {
       open: () => this.#open(open),
       close: (session) => session.end(),
       ...BEFORE_CLAIMS,
-      unreachable: (error) => this.#noteReachability(error),
+      unreachable: (error) => this.outage.note(error),
     });
     this.channels = new Channels(log);
     this.#shared = new SharedSessions(this.#pool, this.#costs);
     this.#hidePool = metrics.showPool(() => this.#pool.level);
     const refresh = (): void => void this.schema.refresh();
-    const reachable = (error: Error | undefined): void => this.#noteReachability(error);
+    const reachable = (error: Error | undefined): void => this.outage.note(error);
     const hearers = { share: this.#share, caches: this.caches, channels: this.channels, refresh, reachable };
     this.#listening = new Listening({
       name,
@@ -294,6 +241,7 @@ export class Database {
 
   async close(): Promise<void> {
     this.#hidePool();
+    this.outage.close();
     this.#slowClients.close();
     await this.#listening.close();
     await this.#pool.close();
@@ -485,16 +433,4 @@ export class Database {
       this.#log.write('notice', `dbrest: a connection pooler stands in front of ${this.#name}: ${what}`);
     return session;
   }
-
-  /** Logs each change once: the pool and the listener both notice it. */
-  #noteReachability(error: Error | undefined): void {
-    if (this.#isReachable === !error) return;
-    this.#isReachable = !error;
-    if (error)
-      this.#log.write('error', `dbrest: cannot connect to ${this.#name}: ${error.message}; trying again`);
-    else this.#log.write('notice', `dbrest: connected to ${this.#name} again`);
-  }
 }
-
-/** Such a read runs no user-defined code, so it leaves nothing in the session. */
-const INTERNAL_READ = { client: NO_CLIENT, rules: BACKGROUND_RULES, leaves: 'nothing' } as const;

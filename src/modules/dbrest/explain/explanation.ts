@@ -92,6 +92,7 @@ function schemaOnlyDatabase(pass: DbrestPass): RestDatabase {
     write: refuse,
     features: refuse,
     isListening: false,
+    outage: { holds: () => false },
     caches: new DatabaseCaches({
       database: identityOf(pass),
       listener: { holdLease: () => undefined, isLeaseHeld: true, announce: () => undefined, announced: 0 },

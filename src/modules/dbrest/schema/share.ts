@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
+import { OUTAGE_BYTES } from '../../../log/index.ts';
 import type { Catalogue } from './entries.ts';
 
 /** Identifies the state that the workers of a process share for one database. Cloneable. */
 export interface ShareKey {
   readonly channel: string;
   /**
-   * Seven 32-bit cells: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until
+   * Seven 32-bit cells and those of an outage: the worker that reads (0: none), the number of reads, the worker that listens (0: none), until
    * when notifications are heard (milliseconds since the epoch, lower 32 bits; 0: not at all), the number of changes of
    * the schema, how often listening has begun, and whether the log says that a pooler is in between.
    */
@@ -15,7 +16,7 @@ export interface ShareKey {
 
 /** Creates the shared state, once per process. */
 export function openShare(): ShareKey {
-  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(28) };
+  return { channel: `gw:dbrest:${randomUUID()}`, state: new SharedArrayBuffer(OUTAGE_AT + OUTAGE_BYTES) };
 }
 
 const READER = 0;
@@ -25,6 +26,8 @@ const LEASE = 3;
 const ANNOUNCED = 4;
 const LISTENED = 5;
 const POOLER_TOLD = 6;
+/** In bytes. */
+const OUTAGE_AT = 28;
 /** A reader that takes longer may have died; the other workers then read for themselves. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -131,6 +134,11 @@ export class CatalogueShare {
   /** Returns true once in the process. */
   tellsPooler(): boolean {
     return Atomics.exchange(this.#state, POOLER_TOLD, 1) === 0;
+  }
+
+  /** The state of `Outage`. */
+  get outage(): Int32Array {
+    return new Int32Array(this.#state.buffer, OUTAGE_AT);
   }
 
   /** Sets the function to call when another worker has stopped listening. */

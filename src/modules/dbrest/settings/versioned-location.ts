@@ -45,7 +45,7 @@ export function compileVersioned(
         const picked = requests.partsFor(x);
         parts = picked instanceof Promise ? await picked : picked;
       } catch (error) {
-        return respondToError(x, error, { config, authenticated: false });
+        return respondToError(x, error, { config, outage: resources.database.outage, authenticated: false });
       }
       await parts.content?.(x);
     },

@@ -1,0 +1,29 @@
+import { expect, test, vi } from 'vitest';
+import { startGateway } from '../../harness/gateway.ts';
+import { ownPostgres } from '../../harness/own-postgres.ts';
+
+const FIXTURE = 'create role anon; create table items (id int); grant select on items to anon';
+
+test('an outage of a database is one line with the reason, and one when it is over, for all workers and requests', async (t) => {
+  const server = await ownPostgres(t, FIXTURE);
+  const gw = await startGateway(
+    t,
+    `server { location / { dbrest_pass ${server.dsn}; dbrest_anon_role anon; } }`,
+    { workers: 2, main: 'error_log info.log info;' },
+  );
+  await gw.expect('GET /items', { status: 200 });
+  await server.stop();
+  const statuses: number[] = [];
+  for (let n = 0; n < 40; n++) statuses.push((await gw.fetch('/items')).status);
+  expect(new Set(statuses)).toEqual(new Set([503]));
+  await server.start();
+  await vi.waitFor(async () => expect((await gw.fetch('/items')).status).toBe(200), 10_000);
+  const [, failed] = await gw.waitForLog(/connected to "[^"]+" again; (\d+) requests for "[^"]+" failed/);
+  expect(Number(failed)).toBeGreaterThan(30);
+  const lines = gw.errorLog().split('\n');
+  const about = lines.filter((line) => line.includes('[error]') && line.includes('dbrest:'));
+  expect(about.filter((line) => line.includes('cannot connect'))).toHaveLength(1);
+  expect(about.length).toBeLessThanOrEqual(5);
+  const ofRequests = gw.read('info.log').match(/\[info\] .*dbrest: PGRST00\d .*request: "GET \/items/g);
+  expect(ofRequests?.length).toBeGreaterThan(30);
+});
