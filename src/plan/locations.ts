@@ -37,8 +37,7 @@ export class LocationPlanner {
   readonly written: WrittenPaths;
   readonly used: UsedNames;
   /** True if a location shows request counts. */
-  countsRequests = false;
-  keepsPhases = false;
+  readonly measures = { countsRequests: false, keepsPhases: false };
   readonly #planning: Planning;
   readonly #validated = new Set<object>();
   readonly #content: ContentModules;
@@ -182,8 +181,8 @@ export class LocationPlanner {
     for (const { module, value } of used) {
       if (module.name === 'core') continue;
       configs[module.name] = module.settle ? this.#settled(module, level, { match, toolsPath }) : value;
-      this.countsRequests ||= module.showsRequestCounts?.(value) === true;
-      this.keepsPhases ||= module.keepsPhases?.(value) === true;
+      this.measures.countsRequests ||= module.showsRequestCounts?.(value) === true;
+      this.measures.keepsPhases ||= module.keepsPhases?.(value) === true;
     }
     for (const { module } of used)
       for (const { path, config } of module.ownLocations?.(configs[module.name] ?? {}) ?? [])

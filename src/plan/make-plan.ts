@@ -98,8 +98,7 @@ export function makePlan(config: BoundConfig, options: PlanOptions): GatewayPlan
     clusters: clusters.plans,
     zones: locations.zones.declarations,
     variables: checkVariables(config, { modules, report, compat }),
-    countsRequests: locations.countsRequests,
-    keepsPhases: locations.keepsPhases,
+    ...locations.measures,
   });
 }
 

@@ -207,14 +207,11 @@ function asksForBase64({ args }: Exchange): boolean {
   return args !== '' && rawParameter(args, 'encoding') === 'base64';
 }
 
-/** Runs the command and sends the response, without a promise: every request takes this path. */
-function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
-  const row = COMMANDS[command];
-  const [keeps, meter] = [keepsOutcome(build), commandMeter(build.metrics, command)];
-  const phasesOf = compilePhasesOf(build);
-  const writes = !row.methods.includes('GET');
+type Fail = (x: Exchange, fault: StoreFault, store: Store | undefined) => void;
 
-  const fail = (x: Exchange, fault: StoreFault, store: Store | undefined): void => {
+/** Responds to a request whose command has no result. The log tells which request it was, unless many fail. */
+function compileFail(command: string, keeps: boolean): Fail {
+  return (x, fault, store) => {
     if (keeps) keepOutcome(x, faultOutcome(fault, store?.state ?? 'error'));
     if (store) {
       const level = store.counts(fault) ? 'info' : 'error';
@@ -222,6 +219,16 @@ function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
     }
     sendError(x, fault.code);
   };
+}
+
+/** Runs the command and sends the response, without a promise: every request takes this path. */
+function compileRun({ command, maxValueBytes }: KvConfig, build: Build): Run {
+  const row = COMMANDS[command];
+  const [keeps, meter] = [keepsOutcome(build), commandMeter(build.metrics, command)];
+  const phasesOf = compilePhasesOf(build);
+  const writes = !row.methods.includes('GET');
+
+  const fail = compileFail(command, keeps);
 
   const succeed = (x: Exchange, reply: Reply, store: Store): void => {
     if (replyBytes(row.reply, reply) > maxValueBytes) {

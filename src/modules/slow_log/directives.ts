@@ -77,7 +77,7 @@ export const directives = directivesFor<SlowLogConfig>()({
     into: 'target',
     defaultText: 'off',
     summary:
-      'Logs requests, statements, commands and upstreams that take longer than these times, with what the time was spent on, as objects of JSON without any values: at most `rate` lines a second and worker; the others are counted. `explain=on` adds the plan of a statement, at most once a minute (PostgreSQL 16 and newer). The times are 1s for requests, 500ms for statements and 100ms for commands of `kv_pass`; upstreams are logged where `upstream` is set.',
+      'Logs requests, statements, commands and upstreams that take longer than these times, with what the time was spent on, as objects of JSON without any values: at most `rate` lines a second and worker; the others are counted. `explain=on` adds the plan of a statement, at most once a minute. The times are 1s for requests, 500ms for statements and 100ms for commands of `kv_pass`; upstreams are logged where `upstream` is set.',
     roles: pathFrom('prefix'),
     source: 'gw',
   },

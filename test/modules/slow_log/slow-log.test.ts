@@ -113,3 +113,22 @@ test('what is fast, or in a location without the log, is not logged', async (t) 
   for (const path of ['/', '/off']) await gw.expect(`GET ${path}`, { status: 200 });
   expect(gw.read('fast.log')).toBe('');
 });
+
+test('a plan that cannot be made leaves no prepared statement in the session', async (t) => {
+  const { dsn } = await postgres(`${FIXTURE}
+    create function fragile(n int) returns int immutable language plpgsql as $$ begin
+      if current_setting('plan_cache_mode') = 'force_generic_plan' then raise 'no plan'; end if;
+      return n; end $$;
+    create view fragile as select fragile(1) as n;
+    create view slow_statements as select name from pg_prepared_statements where name like 'gw_slow%';
+    grant select on fragile, slow_statements to anon;`);
+  const gw = await load(
+    t,
+    `server { slow_log fragile.log request=1h query=0 explain=on;
+       location / { dbrest_pass ${dsn}; dbrest_anon_role anon; dbrest_pool_size 1; dbrest_pool_reset none; } }`,
+  );
+  await gw.expect('GET /fragile', { status: 200, body: '[{"n":1}]' });
+  const [line] = await linesOf(gw, 'fragile.log', { kind: 'query', count: 1 });
+  expect(line).toMatchObject({ plan: null });
+  await gw.expect('GET /slow_statements', { status: 200, body: '[]' });
+});

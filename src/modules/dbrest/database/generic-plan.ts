@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Results } from '../session/index.ts';
 import { BEGIN, READ_ONLY_AT, ROLLBACK, type Statements, type Step } from '../sql/index.ts';
 import type { RestDatabase } from './database.ts';
@@ -11,7 +12,17 @@ const FORCE_GENERIC: Step = {
 /** Nobody waits for the plan. */
 const NO_CLIENT = { aborted: false, onAbort: (): void => undefined };
 
-let names = 0;
+const PLAN = 'gw.plan';
+
+/**
+ * Explains a prepared statement. An error does not end the transaction, so that the statement is closed in any case: other
+ * than settings, it would outlive a rollback.
+ */
+const explaining = (statement: string): string => `do $$ declare plan text; begin
+  execute 'explain (format json) execute ${statement}' into plan;
+  perform pg_catalog.set_config('${PLAN}', plan, true);
+exception when others or query_canceled then null;
+end $$`;
 
 /**
  * Asks PostgreSQL for the plan that it would take for a statement, whatever the values: nothing of it is run, in a read-only
@@ -24,7 +35,7 @@ export async function genericPlan(
 ): Promise<unknown> {
   const settings = before[settingsAt];
   if (!settings) return null;
-  const name = `gw_slow_${++names}`;
+  const name = `gw_slow_${randomBytes(8).toString('hex')}`;
   const nulls = statement.values.map(() => 'null').join(', ');
   const run = (text: string, silent: boolean): Step => ({
     statement: { text, values: [] },
@@ -36,12 +47,12 @@ export async function genericPlan(
     { statement: { text: settings.statement.text, values } },
     FORCE_GENERIC,
     run(`prepare ${name} as ${statement.text}`, true),
-    run(`explain (format json) execute ${name}${nulls && `(${nulls})`}`, false),
+    run(explaining(`${name}${nulls && `(${nulls})`}`), true),
     run(`deallocate ${name}`, true),
+    run(`select pg_catalog.current_setting('${PLAN}', true)`, false),
     ROLLBACK,
   ];
   try {
-    // After a failure the prepared statement is left, until the session is reset.
     const results = await database.read(steps, { client: NO_CLIENT, rules, leaves: 'anything' });
     return planIn(results);
   } catch {
@@ -49,9 +60,9 @@ export async function genericPlan(
   }
 }
 
-const PLAN_AT = 4;
+const PLAN_AT = 6;
 
 function planIn(results: Results): unknown {
   const text = results[PLAN_AT]?.[0];
-  return typeof text === 'string' ? JSON.parse(text) : null;
+  return typeof text === 'string' && text !== '' ? JSON.parse(text) : null;
 }
