@@ -123,7 +123,7 @@ export async function compileLocation(
     internal: plan.core.internal === true,
     slashRedirect: parts.some(({ slashRedirect }) => slashRedirect),
     except: blocks.except,
-    entering: entering.length > 0 ? (x) => entering.forEach((enters) => enters(x)) : undefined,
+    entering: entering.length > 1 ? (x) => entering.forEach((enters) => enters(x)) : entering[0],
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: rehearsedAccess(plan, compiled, context),

@@ -120,6 +120,7 @@ export {
   quotable,
   SINGLE_FIELDS,
 } from './header-list.ts';
+export { randomDigits } from './random-digits.ts';
 export { elapsedMs, headSent, latencyMs } from './request-times.ts';
 export {
   type AttributeValue,

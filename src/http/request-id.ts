@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import type { Exchange } from './exchange.ts';
+import { randomDigits } from './random-digits.ts';
 import { stateKey } from './request.ts';
 
 const RANDOM = stateKey<string>('random id');
+const ID_DIGITS = 32;
 const COUNTING = stateKey<string>('request id');
 
 /** Returns `$request_id`: 32 hexadecimal digits, made at their first use in a request and shared with its subrequests. */
 export function randomId({ main }: Exchange): string {
-  return kept(main, RANDOM, () => randomBytes(16).toString('hex'));
+  return kept(main, RANDOM, () => randomDigits(ID_DIGITS));
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   type ArgReader,
   type ComplexValue,
   directivesFor,
+  isLocal,
   pathFrom,
   readers,
   type ReadScope,
@@ -127,15 +128,16 @@ const queue: ArgReader<number> = readers.oneWord('size', (word, scope) => {
 });
 
 function exporterOf(_name: string, fields: ExporterFields, scope: ReadScope): ExporterConfig | undefined {
-  const { endpoint: to, compression = 'gzip' } = fields;
+  const { endpoint: to } = fields;
   if (!to) {
     scope.report.emerg('"otel_exporter" requires "endpoint"', scope.span);
     return undefined;
   }
+  const usual = isLocal(to.host || 'unix:') ? 'off' : 'gzip';
   return {
     endpoint: to,
     protocol: fields.protocol ?? usualProtocol(to),
-    isCompressed: compression === 'gzip',
+    isCompressed: (fields.compression ?? usual) === 'gzip',
     intervalMs: fields.intervalMs ?? 5_000,
     batchSize: fields.batchSize ?? 512,
     batchCount: fields.batchCount ?? 4,
@@ -225,7 +227,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     ...INSIDE,
     args: readers.oneOf('gzip', 'off'),
     into: 'compression',
-    defaultText: 'gzip',
+    defaultText: 'off for a collector on the same machine, else gzip',
     summary: 'Whether what is sent is compressed.',
     source: 'gw',
   },

@@ -9,7 +9,7 @@ import type { Attribute, Encoding, LogRecord, Origin } from './records.ts';
 import type { Signal } from './endpoint.ts';
 import { ExportQueue, type RecordCounters } from './export-queue.ts';
 import { followErrorLogs } from './log-records.ts';
-import { ids } from './tracing.ts';
+import { newSpanId } from './trace-context.ts';
 
 const EXPORTED: Metric = {
   name: 'gw_otel_exported_total',
@@ -91,7 +91,7 @@ export class Exporter implements SpanRecorder {
   }
 
   newSpanId(): string {
-    return ids.spanId();
+    return newSpanId();
   }
 
   record(span: Span): void {

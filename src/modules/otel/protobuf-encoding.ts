@@ -4,6 +4,7 @@ import type { MetricFamily, MetricSample } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
 import {
   type Attribute,
+  AttributeEncoder,
   type BodyValue,
   CUMULATIVE,
   type Encoding,
@@ -29,6 +30,7 @@ export class ProtobufEncoding implements Encoding {
   readonly contentType = 'application/x-protobuf';
   readonly #resource: Uint8Array;
   readonly #scope: Uint8Array;
+  readonly #attributes = new AttributeEncoder(attributeBytes);
 
   constructor({ resource, version }: Origin) {
     const attributes = new BinaryWriter();
@@ -51,7 +53,9 @@ export class ProtobufEncoding implements Encoding {
     writer.tag(6, Varint).int32(KINDS[span.kind]);
     writer.tag(7, Bit64).fixed64(nanoseconds(span.startedMs));
     writer.tag(8, Bit64).fixed64(nanoseconds(span.endedMs));
-    writeAttributes(writer, 9, attributes.slice(0, MOST_ATTRIBUTES));
+    const count = Math.min(attributes.length, MOST_ATTRIBUTES);
+    for (let index = 0; index < count; index++)
+      bytes(writer, 9, this.#attributes.encode(attributes[index] as Attribute));
     if (attributes.length > MOST_ATTRIBUTES)
       writer.tag(10, Varint).uint32(attributes.length - MOST_ATTRIBUTES);
     writer.tag(15, LengthDelimited).fork();
@@ -128,13 +132,24 @@ function bytes(writer: BinaryWriter, field: number, value: Uint8Array): void {
 }
 
 function writeAttributes(writer: BinaryWriter, field: number, attributes: readonly Attribute[]): void {
-  for (const [key, value] of attributes) {
+  for (const attribute of attributes) {
     writer.tag(field, LengthDelimited).fork();
-    text(writer, 1, fitting(key));
-    writer.tag(2, LengthDelimited).fork();
-    writeValue(writer, value);
-    writer.join().join();
+    writeAttribute(writer, attribute);
+    writer.join();
   }
+}
+
+function writeAttribute(writer: BinaryWriter, [key, value]: Attribute): void {
+  text(writer, 1, fitting(key));
+  writer.tag(2, LengthDelimited).fork();
+  writeValue(writer, value);
+  writer.join();
+}
+
+function attributeBytes(attribute: Attribute): Uint8Array {
+  const writer = new BinaryWriter();
+  writeAttribute(writer, attribute);
+  return writer.finish();
 }
 
 function writeValue(writer: BinaryWriter, value: AttributeValue): void {

@@ -83,6 +83,34 @@ export function fitting(text: string): string {
   return bytes.toString('utf8', 0, end);
 }
 
+/**
+ * Encodes attributes of spans, and keeps the last one of each name: most are equal to those of the span before. Names are
+ * those that the program and the configuration have, so they are few.
+ */
+export class AttributeEncoder<T> {
+  readonly #encode: (attribute: Attribute) => T;
+  readonly #last = new Map<string, { value: AttributeValue; encoded: T }>();
+
+  constructor(encode: (attribute: Attribute) => T) {
+    this.#encode = encode;
+  }
+
+  encode(attribute: Attribute): T {
+    const [name, value] = attribute;
+    const last = this.#last.get(name);
+    if (last === undefined) {
+      const encoded = this.#encode(attribute);
+      this.#last.set(name, { value, encoded });
+      return encoded;
+    }
+    if (last.value !== value) {
+      last.value = value;
+      last.encoded = this.#encode(attribute);
+    }
+    return last.encoded;
+  }
+}
+
 /** The numbers of `SpanKind`. */
 export const KINDS: Readonly<Record<Span['kind'], number>> = { internal: 1, server: 2, client: 3 };
 

@@ -1,7 +1,7 @@
-import { randomFillSync } from 'node:crypto';
+import { randomDigits } from '../../http/index.ts';
 
 /** What a caller has said about the trace that its request belongs to. Ids are lower-case hexadecimal digits. */
-interface Caller {
+export interface Caller {
   readonly traceId: string;
   readonly parentId: string;
   readonly parentSampled: boolean;
@@ -68,34 +68,18 @@ export function traceparentOf({
 
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
-const POOL_BYTES = 4_096;
 const NO_TRACE = '0'.repeat(TRACE_DIGITS);
 const NO_SPAN = '0'.repeat(SPAN_DIGITS);
 
-/** Makes random ids. Randomness is taken for many ids at once: a call for each would cost more than the rest. */
-export class Ids {
-  readonly #pool = Buffer.allocUnsafe(POOL_BYTES);
-  #digits = '';
-  #at = 0;
+/** Makes the id of a trace: 32 digits. */
+export function newTraceId(): string {
+  const id = randomDigits(TRACE_DIGITS);
+  // An id of zeros means that there is none.
+  return id === NO_TRACE ? newTraceId() : id;
+}
 
-  traceId(): string {
-    const id = this.#take(TRACE_DIGITS);
-    // An id of zeros means that there is none.
-    return id === NO_TRACE ? this.traceId() : id;
-  }
-
-  spanId(): string {
-    const id = this.#take(SPAN_DIGITS);
-    return id === NO_SPAN ? this.spanId() : id;
-  }
-
-  #take(digits: number): string {
-    if (this.#at + digits > this.#digits.length) {
-      this.#digits = randomFillSync(this.#pool).toString('hex');
-      this.#at = 0;
-    }
-    const from = this.#at;
-    this.#at += digits;
-    return this.#digits.slice(from, this.#at);
-  }
+/** Makes the id of a span: 16 digits. */
+export function newSpanId(): string {
+  const id = randomDigits(SPAN_DIGITS);
+  return id === NO_SPAN ? newSpanId() : id;
 }

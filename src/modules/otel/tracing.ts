@@ -2,17 +2,41 @@ import { type Exchange, type RequestTrace, type SpanRecorder, UNTRACED } from '.
 import type { Build } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
 import type { OtelConfig } from './directives.ts';
-import { Ids, NO_CALLER, readCaller, traceparentOf } from './trace-context.ts';
+import { type Caller, newSpanId, newTraceId, NO_CALLER, readCaller, traceparentOf } from './trace-context.ts';
 
 /** The trace of a request, before and after it is decided whether its span is exported. */
-interface OwnTrace extends RequestTrace {
-  sampled: boolean;
-  recorder: SpanRecorder | undefined;
-  isDecided: boolean;
-}
+class OwnTrace implements RequestTrace {
+  readonly traceId: string;
+  readonly #caller: Caller;
+  #spanId = '';
+  sampled = false;
+  recorder: SpanRecorder | undefined = undefined;
+  children = 0;
+  isDecided = false;
 
-/** The traces of one thread share their source of ids. */
-export const ids = new Ids();
+  constructor(caller: Caller) {
+    this.#caller = caller;
+    this.traceId = caller.traceId === '' ? newTraceId() : caller.traceId;
+  }
+
+  /** Made when it is asked for: most requests are not exported, and tell nobody of their trace. */
+  get spanId(): string {
+    if (this.#spanId === '') this.#spanId = newSpanId();
+    return this.#spanId;
+  }
+
+  get parentId(): string {
+    return this.#caller.parentId;
+  }
+
+  get parentSampled(): boolean {
+    return this.#caller.parentSampled;
+  }
+
+  get state(): string {
+    return this.#caller.state;
+  }
+}
 
 /** The values of `otel_trace` for which a span is exported. */
 const isOn = (text: string): boolean => text === 'on' || text === '1';
@@ -30,18 +54,7 @@ export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>,
   return ({ main }) => {
     const known = main.trace as OwnTrace | undefined;
     if (known) return known === UNTRACED ? undefined : known;
-    const caller = extracts ? readCaller(main.request.headers) : NO_CALLER;
-    const trace: OwnTrace = {
-      parentId: caller.parentId,
-      parentSampled: caller.parentSampled,
-      state: caller.state,
-      traceId: caller.traceId === '' ? ids.traceId() : caller.traceId,
-      spanId: ids.spanId(),
-      sampled: false,
-      recorder: undefined,
-      children: 0,
-      isDecided: false,
-    };
+    const trace = new OwnTrace(extracts ? readCaller(main.request.headers) : NO_CALLER);
     main.trace = trace;
     return trace;
   };
@@ -63,6 +76,10 @@ export function compileDecide(
   const isSampled = constant === undefined ? (x: Exchange) => isOn(render(x)) : () => isOn(constant);
   const injects = contextUse === 'inject' || contextUse === 'propagate';
   const isTraced = contextUse !== 'ignore';
+  if (!isTraced && constant !== undefined && !isOn(constant))
+    return (x) => {
+      if (x.main === x && !isDecided(x.trace)) leaveUntraced(x);
+    };
   return (x) => {
     if (x.main !== x || isDecided(x.trace)) return;
     const sampled = isSampled(x);

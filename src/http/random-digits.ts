@@ -1,0 +1,20 @@
+import { randomFillSync } from 'node:crypto';
+
+const POOL_BYTES = 4_096;
+const pool = Buffer.allocUnsafe(POOL_BYTES);
+let digits = '';
+let at = 0;
+
+/**
+ * Returns random hexadecimal digits in lower case, 1,024 at most. Randomness is taken for many ids at once: a call for
+ * each takes as long as a small request.
+ */
+export function randomDigits(count: number): string {
+  if (at + count > digits.length) {
+    digits = randomFillSync(pool).toString('hex');
+    at = 0;
+  }
+  const from = at;
+  at += count;
+  return digits.slice(from, at);
+}
