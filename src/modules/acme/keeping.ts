@@ -41,7 +41,7 @@ export async function openKeeping(
   const cluster = plan.cluster === undefined ? undefined : worker.clusters.get(plan.cluster);
   // Opened for each configuration: the dictionary is shared as long as one of them uses it.
   const alliance = openAlliance(plan, shared, worker);
-  const digest = createHash('sha256').update(JSON.stringify(plan)).digest('base64url');
+  const digest = digestOf(plan);
   const custodian = worker.share(
     `acme custodian ${digest} ${zoneIdentity(memory)} ${cluster?.key ?? ''}`,
     () =>
@@ -61,6 +61,15 @@ export async function openKeeping(
   if (custodian.use(worker)) show(plan, custodian, worker);
   await custodian.ready;
   return custodian;
+}
+
+const digests = new WeakMap<AcmePlan, string>();
+
+/** Each server of a configuration has the same plan. */
+function digestOf(plan: AcmePlan): string {
+  const digest = digests.get(plan) ?? createHash('sha256').update(JSON.stringify(plan)).digest('base64url');
+  digests.set(plan, digest);
+  return digest;
 }
 
 function show({ certificates }: AcmePlan, custodian: Custodian, worker: WorkerScope): void {
