@@ -21,6 +21,7 @@ import {
   type ZoneDeclaration,
 } from '../zone/index.ts';
 import type { AcceptedCandidate, Candidate } from './candidate.ts';
+import { expiredCertificates } from './expired-certificates.ts';
 import type { Privileges } from './privileges/index.ts';
 import { pidFileOf } from './process-files.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -262,6 +263,7 @@ export class Master {
     // Must precede the log line: a master that dies before its supervisor knows that it serves is not restarted.
     onReady(pidFileOf(this.#plan));
     if (!this.#stopping) log.write('notice', `start worker processes: ${this.#plan.main.workers}`);
+    this.#tellExpired();
     void this.#tellFindings(candidate.tellsFindings);
   }
 
@@ -293,8 +295,14 @@ export class Master {
       .catch((error: unknown) => log.write('alert', (error as Error).message));
     await this.#resources?.close();
     this.#resources = resources;
+    this.#tellExpired();
     void this.#tellFindings(candidate.tellsFindings);
     return undefined;
+  }
+
+  /** Logs what nobody should have to look for: clients refuse to connect. */
+  #tellExpired(): void {
+    for (const line of expiredCertificates(this.#plan, Date.now())) this.#options.log.write('error', line);
   }
 
   /** Logs the findings of `gw check` if the log level includes them. Requests are served meanwhile. */

@@ -13,6 +13,8 @@ import { CLIENT_SECRET, type FakeProvider, startProvider } from '../modules/auth
 import { startMetadata } from '../modules/auth_jwt/issuer.ts';
 import { Visitor } from '../modules/auth_oidc/visitor.ts';
 import { type Collector, startCollector } from '../harness/collector.ts';
+import { type AcmeAuthority, type Hold, startAuthority } from '../harness/acme-authority.ts';
+import { shownCertificate } from '../modules/acme/ordering.ts';
 import { startPeer } from '../harness/peer.ts';
 import type { Example } from './example.ts';
 import { EXAMPLES, httpOf, textOf } from './files.ts';
@@ -20,6 +22,9 @@ import { SITE_EXAMPLES } from './site-examples.ts';
 
 const file = wholeFile();
 
+let acme: AcmeAuthority | undefined;
+let mayOrder: Hold | undefined;
+let acmePort = 0;
 let operatorsPort = 0;
 let collector: Collector | undefined;
 let loginProvider: FakeProvider | undefined;
@@ -69,12 +74,22 @@ const examples: Readonly<Record<string, Example>> = {
     },
   },
   'acme.conf': {
-    env: async () => ({
-      ACME_DIRECTORY: 'http://127.0.0.1:1/directory',
-      ACME_STATE: 'off',
-      HTTPS: `127.0.0.1:${await freePort()}`,
-    }),
+    env: async (t) => {
+      acme = await startAuthority(t);
+      mayOrder = acme.hold('newOrder');
+      acmePort = await freePort();
+      return {
+        ACME_DIRECTORY: acme.url,
+        ACME_STATE: 'off',
+        HTTPS: `127.0.0.1:${acmePort}`,
+      };
+    },
     calls: async (gw) => {
+      if (acme) acme.network.httpPort = gw.port;
+      mayOrder?.release();
+      const shown = async (): Promise<string | undefined> =>
+        (await shownCertificate(acmePort, 'www.shop.example'))?.subjectAltName;
+      await expect.poll(shown, { timeout: 15_000 }).toBe('DNS:shop.example, DNS:www.shop.example');
       await gw.expect('GET /cart?n=1', {
         status: 301,
         headers: { location: 'https://shop.example/cart?n=1' },

@@ -21,7 +21,7 @@ export interface Validation {
 /** Where an authority finds what it validates. */
 export interface Network {
   /** Of 127.0.0.1, instead of 80. */
-  readonly httpPort: number;
+  httpPort: number;
   /** Of 127.0.0.1, instead of 443. */
   readonly tlsPort: number;
   /** TXT records by name. */

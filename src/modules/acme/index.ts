@@ -75,9 +75,7 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
     master.provide(PLAN, acmePlanOf(configs.flatMap(({ served }) => served ?? [])));
   },
   async probe(config, live) {
-    // The system's own verification cannot be left out here.
-    const asked = issuersOf(config).filter(({ verifies }) => verifies);
-    const problems = await Promise.all(asked.map((issuer) => probeIssuer(issuer, live)));
+    const problems = await Promise.all(issuersOf(config).map((issuer) => probeIssuer(issuer, live)));
     return problems.flatMap((problem) =>
       problem ? [{ ...problem, field: config.issuers ? 'issuers' : 'acme' } as const] : [],
     );

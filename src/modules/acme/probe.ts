@@ -10,8 +10,10 @@ export async function probeIssuer(
   issuer: AcmeIssuer,
   live: LiveScope,
 ): Promise<Pick<LiveProblem<object>, 'rule' | 'message'> | undefined> {
-  const { name, uri, trusted } = issuer;
-  const fault = await live.once(`acme ${uri} ${trusted?.path ?? ''}`, () => ask(issuer, live.timeoutMs));
+  const { name, uri, trusted, verifies } = issuer;
+  const fault = await live.once(`acme ${uri} ${verifies} ${trusted?.path ?? ''}`, () =>
+    ask(issuer, live.timeoutMs),
+  );
   return fault === undefined
     ? undefined
     : {
@@ -20,14 +22,14 @@ export async function probeIssuer(
       };
 }
 
-async function ask({ uri, trusted }: AcmeIssuer, timeoutMs: number): Promise<string | undefined> {
+async function ask({ uri, trusted, verifies }: AcmeIssuer, timeoutMs: number): Promise<string | undefined> {
   const asking = new AbortController();
   const timer = setTimeout(() => asking.abort(), timeoutMs);
   try {
     const { status, text } = await fetchText(uri, {
       signal: asking.signal,
       mostBytes: MOST_BYTES,
-      trust: trusted && { ca: trusted.text },
+      trust: { ca: trusted?.text, rejectUnauthorized: verifies },
     });
     const directory = status === 200 ? parseJson(text) : undefined;
     if (status !== 200) return `status ${status}`;

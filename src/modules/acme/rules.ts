@@ -1,7 +1,18 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DirectiveNode } from '../../../grammar/index.ts';
+import { certificateId } from '../../acme/index.ts';
 import { type BlockView, hostOf, isLocal } from '../../config/index.ts';
-import type { CheckedModule, ModuleRule, Problem } from '../../contract/index.ts';
+import {
+  type CheckedModule,
+  configOf,
+  type ConfigReport,
+  type ModuleRule,
+  type Problem,
+} from '../../contract/index.ts';
 import { type AcmeConfig, issuersOf } from './directives.ts';
+import { settle } from './settle.ts';
 
 type Checked = CheckedModule<AcmeConfig>;
 
@@ -220,6 +231,67 @@ const unreachable: ModuleRule<AcmeConfig> = {
   good: { in: 'http', text: `${site(`${AUTHORITY} ${STATE} ${TERMS}`)} # it has a directory` },
 };
 
+/** What is wrong with names is a fault of the load. */
+const ignore = (): void => undefined;
+const UNHEARD: ConfigReport<AcmeConfig> = { on: ignore, warn: ignore, phrase: ignore };
+
+/** The certificate that a server orders, and where its issuer keeps it. */
+function keptIn(
+  block: BlockView,
+  config: Checked,
+): { readonly id: string; readonly path: string } | undefined {
+  const { serverNames = [] } = configOf(block.level, 'core');
+  const { served } = settle(
+    config.configIn(block),
+    { match: undefined, serverNames: serverNames.flat() },
+    UNHEARD,
+  );
+  const { certificate, issuers = [] } = served ?? {};
+  const statePath = issuers.find(({ name }) => name === certificate?.issuer)?.statePath;
+  if (!certificate || statePath === undefined) return undefined;
+  const id = certificateId(certificate);
+  return { id, path: join(statePath, 'certificates', id, 'pair.pem') };
+}
+
+/** When a stored certificate ends, in ms since the epoch; `undefined` if there is none that can be read. */
+function endOf(path: string): number | undefined {
+  try {
+    return Date.parse(new X509Certificate(readFileSync(path)).validTo);
+  } catch {
+    return undefined;
+  }
+}
+
+const KEPT = 'state/certificates/shop.example/pair.pem';
+
+const expired: ModuleRule<AcmeConfig> = {
+  id: 'GW528',
+  slug: 'acme-certificate-expired',
+  severity: 'error',
+  summary: 'a certificate that gw has ordered and that has expired',
+  why: 'It was not renewed: browsers refuse the site.',
+  fix: 'The error log and "gw acme status" say why orders fail, and when the next one is due; "gw acme renew" has one made at once.',
+  bad: {
+    in: 'http',
+    text: site(`${AUTHORITY} state_path state; ${TERMS}`),
+    files: { [KEPT]: { names: ['shop.example'], days: 0 } },
+  },
+  good: {
+    in: 'http',
+    text: site(`${AUTHORITY} state_path state; ${TERMS}`),
+    files: { [KEPT]: { names: ['shop.example'], days: 60 } },
+  },
+  *check(config: Checked): Iterable<Problem> {
+    for (const { node, block } of config.uses('acme_certificate', 'acme_domain')) {
+      const kept = keptIn(block, config);
+      const endMs = kept && endOf(kept.path);
+      if (endMs === undefined || endMs > Date.now()) continue;
+      const day = new Date(endMs).toISOString().slice(0, 10);
+      yield { at: node, message: `certificate "${kept?.id}" expired on ${day}` };
+    }
+  },
+};
+
 /** The rules of the module. */
 export const rules: readonly ModuleRule<AcmeConfig>[] = [
   statePath,
@@ -229,4 +301,5 @@ export const rules: readonly ModuleRule<AcmeConfig>[] = [
   staging,
   unused,
   unreachable,
+  expired,
 ];

@@ -9,7 +9,11 @@ type Report = ConfigReport<AcmeConfig>;
 type Names = ConfigSite['serverNames'];
 
 /** Returns the config of a server with its certificate. Reports names that cannot be in one. */
-export function settle(config: AcmeConfig, { match, serverNames }: ConfigSite, report: Report): AcmeConfig {
+export function settle(
+  config: AcmeConfig,
+  { match, serverNames }: Pick<ConfigSite, 'match' | 'serverNames'>,
+  report: Report,
+): AcmeConfig {
   if (match) return config;
   const { order, onDemand, cluster, sharedZone } = config;
   const certificate = order ? ordered(config, serverNames, report) : ofDomain(config, report);

@@ -89,6 +89,24 @@ export function certificatesOf(server: BlockView): readonly ShownCertificate[] {
   });
 }
 
+/** The modules whose certificates are shown to peers. */
+const TO_PEERS = ['proxy', 'grpc', 'uwsgi', 'kv'];
+
+/** The certificates that gw shows to its peers, as far as they can be read and have no variables in their names. */
+export function clientCertificatesOf(config: CheckedConfig): readonly ShownCertificate[] {
+  return TO_PEERS.flatMap((owner) =>
+    config.uses(`${owner}_ssl_certificate`).flatMap(({ node, block }) => {
+      const { sslCertificate: file } = (block.level.get(owner)?.value ?? {}) as {
+        sslCertificate?: Pick<FileName, 'path' | 'named'>;
+      };
+      const certificate = file && !file.named && readCertificate(file.path);
+      return certificate
+        ? [{ node, file: { text: node.args[0]?.value ?? '', path: file.path }, certificate }]
+        : [];
+    }),
+  );
+}
+
 function readCertificate(path: string): X509Certificate | undefined {
   try {
     // Reading a pipe again would give nothing.

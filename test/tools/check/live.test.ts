@@ -407,6 +407,13 @@ test('an ACME authority that is away is found', async () => {
   expect(finding).toMatch(/^GW527 nothing can be ordered from issuer "le": .*ECONNREFUSED/);
 });
 
+test('an ACME authority whose certificate is not verified is asked too', async () => {
+  const issuer =
+    'acme_issuer le { uri https://127.0.0.1:1/directory; state_path off; ssl_verify off; accept_terms_of_service; }';
+  const [finding] = await found('location / { return 204; }', issuer);
+  expect(finding).toMatch(/^GW527 nothing can be ordered from issuer "le": .*ECONNREFUSED/);
+});
+
 test('every live rule has a case here', () => {
   expect(met).toEqual(LIVE);
 });

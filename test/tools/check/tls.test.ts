@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { weaknessesOf } from '../../../src/tools/check/rules/ciphers.ts';
-import { testRule } from './findings-in.ts';
+import { findingsIn, testRule } from './findings-in.ts';
 
 const inHttp = { in: 'http' } as const;
 const files = {
@@ -95,6 +95,15 @@ testRule('certificate-expiring', [
     says: [`certificate "a.crt" expired on ${inDays(0)}`],
   },
   {
+    it: 'looks at the certificates that gw shows to upstreams and stores',
+    in: 'location',
+    files: { ...files, 'a.crt': { names: ['a.example'], days: 0 } },
+    text: ['proxy', 'grpc', 'uwsgi', 'kv']
+      .map((owner) => `${owner}_ssl_certificate a.crt;\n${owner}_ssl_certificate_key a.key;`)
+      .join('\n'),
+    says: Array.from({ length: 4 }, () => `certificate "a.crt" expired on ${inDays(0)}`),
+  },
+  {
     it: 'reports a certificate of two servers once',
     ...inHttp,
     files: { ...files, 'a.crt': { names: ['a.example'], days: 5 } },
@@ -106,6 +115,39 @@ testRule('certificate-expiring', [
     ...inHttp,
     files: { ...files, 'a.crt': { names: ['a.example'], days: 5 } },
     text: 'ssl_certificate a.crt;\nssl_certificate_key a.key;\nserver { listen 127.0.0.1:8080; }',
+  },
+]);
+
+test('a certificate that has expired is an error, and one that is about to a warning', async () => {
+  const severityOf = async (days: number): Promise<unknown> => {
+    const own = { ...files, 'a.crt': { names: ['a.example'], days } };
+    const found = await findingsIn({ files: own, text: `${TLS}\nserver_name a.example;` });
+    return found.find(({ rule }) => rule === 'GW503')?.severity;
+  };
+  expect(await severityOf(0)).toBe('error');
+  expect(await severityOf(5)).toBe('warning');
+  expect(await severityOf(90)).toBeUndefined();
+});
+
+const ACME =
+  'acme_issuer le { uri https://ca.example/directory; state_path state; accept_terms_of_service; }';
+const kept = (id: string): string => `state/certificates/${id}/pair.pem`;
+
+testRule('acme-certificate-expired', [
+  {
+    it: 'looks at what is stored for the names of the server',
+    ...inHttp,
+    files: {
+      [kept('a.example')]: { names: ['a.example'], days: 0 },
+      [kept('b.example')]: { names: ['b.example'], days: 0 },
+    },
+    text: `${ACME}\nserver { listen 443 ssl; server_name a.example; acme_certificate le; }`,
+    says: [`certificate "a.example" expired on ${inDays(0)}`],
+  },
+  {
+    it: 'accepts that nothing is stored yet',
+    ...inHttp,
+    text: `${ACME}\nserver { listen 443 ssl; server_name a.example; acme_certificate le; }`,
   },
 ]);
 

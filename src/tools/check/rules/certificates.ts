@@ -2,7 +2,14 @@ import { isIP } from 'node:net';
 import { type DirectiveNode, namesText, type Word } from '../../../../grammar/index.ts';
 import type { BlockView } from '../../../config/index.ts';
 import { type CheckedConfig, type Example, type Problem, type Rule } from '../../../contract/index.ts';
-import { certificatesOf, type ShownCertificate, socketsOf, sslOf, tlsServers } from '../servers.ts';
+import {
+  certificatesOf,
+  clientCertificatesOf,
+  type ShownCertificate,
+  socketsOf,
+  sslOf,
+  tlsServers,
+} from '../servers.ts';
 
 /** A server over TLS, for the examples. */
 export const SHOP = {
@@ -22,7 +29,7 @@ const certificateExpiring: Rule = {
   slug: 'certificate-expiring',
   severity: 'warning',
   summary: 'a certificate that has expired, or will within three weeks',
-  why: 'Browsers refuse the site once it has expired.',
+  why: 'Browsers refuse the site once it has expired; upstreams refuse gw, where it is the certificate of gw.',
   fix: 'Renew it and reload; check why it was not renewed in time.',
   bad: {
     text: SHOP.text,
@@ -31,7 +38,8 @@ const certificateExpiring: Rule = {
   good: SHOP,
   *check(config: CheckedConfig): Iterable<Problem> {
     const told = new Set<DirectiveNode>();
-    for (const { node, file, certificate } of tlsServers(config).flatMap(certificatesOf)) {
+    const shown = [...tlsServers(config).flatMap(certificatesOf), ...clientCertificatesOf(config)];
+    for (const { node, file, certificate } of shown) {
       const fault = expiryFault(certificate.validFrom, certificate.validTo);
       if (fault === undefined || told.has(node)) continue;
       told.add(node);
