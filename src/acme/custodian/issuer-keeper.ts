@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../log/index.ts';
-import { readChain } from '../certificates/index.ts';
 import type { AcmeCertificate, AcmeIssuer, OnDemandRules } from '../plan.ts';
 import { AcmeFault } from '../protocol/index.ts';
 import { type CertificatePair, type SharedCertificates, SharedMemoryFault } from '../shared-certificates.ts';
@@ -9,6 +8,7 @@ import type { KeptFacts } from './certificate-facts.ts';
 import { type FaultLines, shownTime } from './fault-lines.ts';
 import type { IssuerState } from './issuer-state.ts';
 import { examine, KeptEntry } from './kept-entry.ts';
+import { storedOnDemand } from './on-demand.ts';
 import { obtain, type Session } from './order.ts';
 import type { ProofStore } from './proofs.ts';
 import type { StateLock } from './state-lock.ts';
@@ -143,25 +143,10 @@ export class IssuerKeeper {
     this.#working.add(work);
   }
 
-  /**
-   * Adds a certificate on demand that an earlier start has ordered. Its id is its name, or is made from that and the kind of
-   * its key.
-   */
   async #addStored(id: string): Promise<void> {
-    if (this.#addDemanded(id, id)) return;
-    const pair = await this.#parts.state.pair(id);
-    const facts = pair && (await readChain(pair.chain).catch(() => undefined));
-    for (const { value } of facts?.names ?? []) if (this.#addDemanded(id, value)) return;
-  }
-
-  #addDemanded(id: string, value: string): boolean {
-    const identifiers = [{ type: 'dns', value }] as const;
-    const entries = this.#parts.onDemand.map(
-      ({ key }) => new KeptEntry({ issuer: this.issuer.name, identifiers, key }, true),
-    );
-    const entry = entries.find((one) => one.id === id);
+    const { state, onDemand } = this.#parts;
+    const entry = await storedOnDemand(id, { issuer: this.issuer.name, state, rules: onDemand });
     if (entry) this.#entries.set(id, entry);
-    return entry !== undefined;
   }
 
   async #restore(entry: KeptEntry): Promise<void> {

@@ -1,4 +1,7 @@
+import { readChain } from '../certificates/index.ts';
 import type { AcmeCertificate, OnDemandRules } from '../plan.ts';
+import type { IssuerState } from './issuer-state.ts';
+import { KeptEntry } from './kept-entry.ts';
 
 /** The bounds of `acme_on_demand`: how many orders in a time, and how many certificates. */
 export class OnDemandLimits {
@@ -22,4 +25,33 @@ export class OnDemandLimits {
     orderedMs.push(nowMs);
     return undefined;
   }
+}
+
+interface StoredParts {
+  readonly issuer: string;
+  readonly rules: readonly OnDemandRules[];
+  readonly state: IssuerState;
+}
+
+/**
+ * The certificate on demand that an earlier start has stored under an id: that is its name, or is made from that and the
+ * kind of its key. `undefined`: it is none.
+ */
+export async function storedOnDemand(
+  id: string,
+  { issuer, rules, state }: StoredParts,
+): Promise<KeptEntry | undefined> {
+  const entryOf = (value: string): KeptEntry | undefined =>
+    rules
+      .map(({ key }) => new KeptEntry({ issuer, identifiers: [{ type: 'dns', value }], key }, true))
+      .find((one) => one.id === id);
+  const named = entryOf(id);
+  if (named) return named;
+  const pair = await state.pair(id);
+  const facts = pair && (await readChain(pair.chain).catch(() => undefined));
+  for (const { value } of facts?.names ?? []) {
+    const entry = entryOf(value);
+    if (entry) return entry;
+  }
+  return undefined;
 }
