@@ -162,24 +162,27 @@ function codeLabel(status: number): string {
 
 /** Limit of one worker. Nobody could read more lines, and writing them would slow down the requests. */
 const LINES_PER_SECOND = 20;
+const FIRST_FAILURE = 500;
 
 /**
  * Compiles the step that writes requests to the log tail: `method milliseconds bytes host uri`. Requests beyond the
- * limit are only counted.
+ * limit are only counted; failures have a limit of their own, so that a busy second does not hide them.
  */
 export function compileRequestTail(tail: Ring): LogStep {
   let second = 0;
   let shown = 0;
+  let failures = 0;
   let skipped = 0;
   return (x: Exchange) => {
     const nowMs = Date.now();
     const now = Math.floor(nowMs / 1000);
     if (now !== second) {
       if (skipped > 0) keepRequestLine(tail, 0, String(skipped));
-      [second, shown, skipped] = [now, 0, 0];
+      [second, shown, failures, skipped] = [now, 0, 0, 0];
     }
-    if (++shown > LINES_PER_SECOND) return void skipped++;
     const { request, bodyBytesSent, status } = x;
+    const nth = status >= FIRST_FAILURE ? ++failures : ++shown;
+    if (nth > LINES_PER_SECOND) return void skipped++;
     const { method, host, requestUri } = request;
     const uri = redactQuery(requestUri);
     keepRequestLine(

@@ -13,6 +13,7 @@ import { type Handler, isRead } from '../../http/index.ts';
 import { LOG_TAIL, stateZone } from '../../zone/index.ts';
 import { compileConsole } from './console/console.ts';
 import { prepareConsole } from './console/history.ts';
+import { TIMELINE_ZONES } from './console/timeline.ts';
 import { directives, validate } from './directives.ts';
 import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.ts';
 import { dictionaryAsked, flagVariables } from './flags.ts';
@@ -152,7 +153,7 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
       const field = 'dictionaries' as const;
       return state === undefined ? [] : [{ zone: stateZone({ name, sizeBytes, state }), field, index }];
     }),
-    ...(console ? [{ zone: LOG_TAIL, field: 'console' } as const] : []),
+    ...(console ? [LOG_TAIL, ...TIMELINE_ZONES].map((zone) => ({ zone, field: 'console' as const })) : []),
   ],
 
   uses: ({ dictionaries = [] }) =>

@@ -4,6 +4,7 @@
  */
 
 import type { CertificateState, QuotaLoad } from './part-loads.ts';
+import type { FailingLocation, Moment } from './ranges.ts';
 
 /** The header of writes: pages of other origins cannot send it without a preflight request. */
 export const WRITE_HEADER = 'x-gw-console';
@@ -27,13 +28,16 @@ export interface Refusal {
   readonly error: string;
 }
 
-/** `?since=` is an `atMs`: only later moments are sent. Requests for a console are not counted. */
+/** `?range=` names a `Range`, `?since=` an `atMs`: only later moments are sent. Requests for a console are not counted. */
 export interface Overview {
   readonly nowMs: number;
   readonly gateway: Gateway;
   readonly configuration: Configuration;
-  /** Oldest first, two seconds apart, for at most five minutes. */
+  /** Those of the range, oldest first. */
   readonly moments: readonly Moment[];
+  /** Those of the last minute, two seconds apart. */
+  readonly latest: readonly Moment[];
+  readonly failing: readonly FailingLocation[];
   /** Upper bounds in seconds of all buckets but the last, which is unbounded. */
   readonly bounds: readonly number[];
   readonly locations: readonly LocationLoad[];
@@ -82,18 +86,6 @@ interface Configuration {
   readonly isNewest: boolean;
   readonly loadedMs: number;
   readonly findings: { readonly emerg: number; readonly warn: number; readonly notice: number };
-}
-
-/** Totals since the start. */
-export interface Moment {
-  readonly atMs: number;
-  /** Responses by class: 1xx to 5xx. */
-  readonly classes: readonly number[];
-  /** Histogram of durations, not cumulative. */
-  readonly buckets: readonly number[];
-  readonly bytes: number;
-  /** Currently open. */
-  readonly connections: number;
 }
 
 /** One location, without its nested locations. */

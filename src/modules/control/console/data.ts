@@ -9,7 +9,8 @@ import { clusterPage } from './clusters.ts';
 import { DATA_PATHS, type FlagChange, type FlagPage, type RouteMatch, type RouteTree } from './contract.ts';
 import { type FeedQuery, Feeds } from './feed.ts';
 import type { ConsoleResources } from './history.ts';
-import { compileOverview } from './overview.ts';
+import { compileOverview, type OverviewQuery } from './overview.ts';
+import { type Range, RANGES, SHORTEST_RANGE } from './ranges.ts';
 import { MOST_TRIAL_BYTES, TrialDesk } from './trials.ts';
 import { UpstreamTable } from './upstreams.ts';
 
@@ -150,7 +151,7 @@ function dataRows(
   // The view is not complete before the first request.
   const feeds = (): Feeds => (opened ??= new Feeds(worker));
   return new Map<string, Row>([
-    [DATA_PATHS.overview, { read: (_x, query) => overview(readCount(query, 'since')) }],
+    [DATA_PATHS.overview, { read: (_x, query) => overview(readOverview(query)) }],
     [DATA_PATHS.routes, { read: () => routeTree(worker.view, build.location) }],
     [
       DATA_PATHS.explain,
@@ -188,6 +189,18 @@ async function write(x: Exchange, row: Row): Promise<unknown> {
 
 function readFeed(query: Query): FeedQuery {
   return { since: readCount(query, 'since'), wait: query.get('wait') === '1' };
+}
+
+function readOverview(query: Query): OverviewQuery {
+  return { range: readRange(query), sinceMs: readCount(query, 'since') };
+}
+
+function readRange(query: Query): Range {
+  const name = query.get('range') || SHORTEST_RANGE.name;
+  const range = RANGES.find((each) => each.name === name);
+  if (range) return range;
+  const names = RANGES.map((each) => each.name).join(', ');
+  throw new ControlFault(400, `invalid query param: range must be one of ${names}`);
 }
 
 function readCount(query: Query, name: string): number {

@@ -7,8 +7,10 @@ import {
   type MetricSample,
   openRing,
 } from '../../../zone/index.ts';
-import type { ConfigText, Moment } from './contract.ts';
+import type { ConfigText } from './contract.ts';
 import { PeerTimes } from './peer-times.ts';
+import type { Moment } from './ranges.ts';
+import { type Sample, Timelines } from './timeline.ts';
 
 /** The counts of one location since the start. */
 export interface LocationTally {
@@ -73,11 +75,12 @@ function keyOf(labels: MetricSample['labels']): string {
 }
 
 const SAMPLE_MS = 2_000;
-const MAX_MOMENTS = 150;
 /** Every fifth sample includes the counts by location. */
 const TALLY_EVERY = 5;
 const MAX_TALLIES = 31;
 const CLASSES = 5;
+/** Locations of one sample: those with failures first, then the busiest. */
+const MOST_LOCATIONS = 64;
 
 /** The counts at one time. */
 interface KeptTally {
@@ -86,19 +89,20 @@ interface KeptTally {
 }
 
 /**
- * The last five minutes of the counters. Each worker keeps its own history of the same shared counters, so any worker
- * can serve the console.
+ * What a worker remembers of the shared counters: the last five minutes of each location. The history of the gateway
+ * (`timelines`) is in shared memory.
  */
 export class History {
+  readonly timelines: Timelines;
   readonly #metrics: Counters;
-  readonly #moments: Moment[] = [];
   readonly #tallies: KeptTally[] = [];
   readonly #lastHits = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #before: Tally | undefined;
   #samples = 0;
 
-  constructor(metrics: Counters) {
+  constructor(metrics: Counters, timelines: Timelines) {
+    this.timelines = timelines;
     this.#metrics = metrics;
     this.#sample();
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS).unref();
@@ -106,11 +110,7 @@ export class History {
 
   close(): void {
     clearInterval(this.#timer);
-  }
-
-  /** Returns the moments after a time, oldest first. */
-  momentsAfter(atMs: number): readonly Moment[] {
-    return this.#moments.filter((moment) => moment.atMs > atMs);
+    this.timelines.close();
   }
 
   /** The counts of locations ten seconds apart, oldest first. */
@@ -128,9 +128,14 @@ export class History {
     const atMs = Date.now();
     const tally = tallyOf(families);
     this.#noteHits(tally, atMs);
-    const connections = valueOf(families, 'nginx_connections_active');
-    keep(this.#moments, { atMs, ...sumOf(tally), connections }, MAX_MOMENTS);
-    if (this.#samples++ % TALLY_EVERY === 0) keep(this.#tallies, { atMs, tally }, MAX_TALLIES);
+    this.timelines.add(() => {
+      const connections = valueOf(families, 'nginx_connections_active');
+      return { atMs, ...sumOf(tally), connections, locations: outcomesOf(tally) };
+    });
+    if (this.#samples++ % TALLY_EVERY === 0) {
+      this.#tallies.push({ atMs, tally });
+      if (this.#tallies.length > MAX_TALLIES) this.#tallies.shift();
+    }
   }
 
   #noteHits(tally: Tally, atMs: number): void {
@@ -144,9 +149,15 @@ export class History {
   }
 }
 
-function keep<T>(list: T[], item: T, max: number): void {
-  list.push(item);
-  if (list.length > max) list.shift();
+/** Returns requests and failures of the locations that there is room for. */
+function outcomesOf(tally: Tally): Sample['locations'] {
+  const outcomes = [...tally].map(([key, { codes }]) => {
+    let errors = 0;
+    for (const [code, count] of codes) if (code.startsWith('5')) errors += count;
+    return [key, { requests: requestsOf({ codes }), errors }] as const;
+  });
+  const first = outcomes.toSorted(([, a], [, b]) => b.errors - a.errors || b.requests - a.requests);
+  return new Map(first.slice(0, MOST_LOCATIONS));
 }
 
 /** Adds up the counts of all locations. */
@@ -187,7 +198,7 @@ export function openConsole(worker: WorkerScope): ConsoleResources {
   worker.share('control console log', hearLog, (end) => end());
   const history = worker.share(
     'control console history',
-    () => new History(worker.metrics),
+    () => new History(worker.metrics, new Timelines(worker)),
     (opened) => opened.close(),
   );
   const peerTimes = worker.share(

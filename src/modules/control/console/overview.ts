@@ -2,7 +2,10 @@ import type { WorkerScope } from '../../../contract/index.ts';
 import { VERSION } from '../../../version.ts';
 import type { MetricFamily, MetricSample } from '../../../zone/index.ts';
 import type { CommandLoad, DatabaseLoad, Overview, LocationLoad, WorkerLoad } from './contract.ts';
+import { failingLocations } from './failing.ts';
 import type { QuotaLoad } from './part-loads.ts';
+import { type Range, SHORTEST_RANGE } from './ranges.ts';
+import type { Sample } from './timeline.ts';
 import { type History, type LocationTally, requestsOf, samplesOf, tallyOf, valueOf } from './history.ts';
 
 /** Metrics by one of their labels: values, and the buckets of histograms. */
@@ -111,14 +114,46 @@ const MOST_CERTIFICATES = 200;
 
 const RECENT_MS = 60_000;
 
+/** Failing locations that a page shows. */
+const MOST_FAILING = 20;
+
+/** The moments that a page wants. */
+export interface OverviewQuery {
+  readonly range: Range;
+  /** Only later ones. */
+  readonly sinceMs: number;
+}
+
+/** Returns the history of the gateway for the overview. */
+function historyOf(
+  { timelines }: History,
+  { range, sinceMs, nowMs }: OverviewQuery & { readonly nowMs: number },
+): Pick<Overview, 'moments' | 'latest' | 'failing'> {
+  const after = (from: Range, ms: number): Overview['moments'] =>
+    timelines
+      .samplesOf(from)
+      .filter(({ atMs }) => atMs > ms)
+      .map(momentOf);
+  return {
+    moments: after(range, sinceMs),
+    latest: after(SHORTEST_RANGE, nowMs - RECENT_MS),
+    failing: failingLocations(timelines.all(), { seconds: range.seconds, nowMs }).slice(0, MOST_FAILING),
+  };
+}
+
+function momentOf({ atMs, classes, buckets, bytes, connections }: Sample): Overview['moments'][number] {
+  return { atMs, classes, buckets, bytes, connections };
+}
+
 /** Compiles the overview, from the counters of all workers. */
-export function compileOverview(worker: WorkerScope, history: History): (sinceMs: number) => Overview {
-  return (sinceMs) => {
+export function compileOverview(worker: WorkerScope, history: History): (query: OverviewQuery) => Overview {
+  return (query) => {
+    const nowMs = Date.now();
     const families = worker.metrics.read();
     const { upstreams } = worker.view;
     const locations = locationLoads(families, history);
     return {
-      nowMs: Date.now(),
+      nowMs,
       gateway: {
         version: VERSION,
         node: process.versions.node,
@@ -134,7 +169,7 @@ export function compileOverview(worker: WorkerScope, history: History): (sinceMs
         loadedMs: valueOf(families, 'gw_config_last_reload_success_timestamp_seconds') * 1000,
         findings: findingsOf(families),
       },
-      moments: history.momentsAfter(sinceMs),
+      ...historyOf(history, { ...query, nowMs }),
       bounds: samplesOf(families, 'gw_http_request_duration_seconds')[0]?.bounds ?? [],
       locations: locations,
       workers: workerLoads(families),

@@ -22,6 +22,7 @@ export const conf = (dsn: string, more = '') => `
   feature_flag $greeting greeting;
   server {
     server_name here;
+    location = /broken { return 503; }
     location = /greeting { return 200 "$greeting"; }
     location /rest/ { dbrest_pass ${dsn}; dbrest_schemas public; dbrest_anon_role anon; }
     location = /events {

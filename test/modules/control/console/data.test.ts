@@ -106,6 +106,26 @@ test('every worker describes the same gateway', async (t) => {
   expect(seen[0]?.gateway.startedMs).toBeGreaterThan(Date.now() - 60_000);
 });
 
+test('every worker has the same history, which a reload keeps', async (t) => {
+  const conf = (more = '') =>
+    `server { location /ok { return 200 "x"; } location /broken { return 503; } ${more} ${CONSOLE} }`;
+  const gw = await startGateway(t, conf(), { workers: 4 });
+  for (const path of ['/ok', '/broken', '/broken']) await gw.fetch(path);
+  const overview = () => read<Overview>(gw, DATA_PATHS.overview, '?range=1h');
+  const failing = async () => (await overview()).failing;
+  const broken = { location: '/broken', requests: 2, errors: 2 };
+  await expect.poll(failing, { timeout: 10_000 }).toMatchObject([broken]);
+  const [before] = (await overview()).moments;
+  expect(await gw.reload(conf('location /new { return 200 "n"; }'))).toBe('done');
+  const seen = await Promise.all(Array.from({ length: 20 }, overview));
+  expect(new Set(seen.map(({ moments }) => moments[0]?.atMs))).toEqual(new Set([before?.atMs]));
+  for (const each of seen) expect(each.failing).toMatchObject([broken]);
+  expect(seen[0]?.failing[0]?.sinceMs).toBeLessThan(Date.now());
+  expect((await gw.fetch(`/_gw/${DATA_PATHS.overview}?range=2y`)).body).toBe(
+    JSON.stringify({ error: 'invalid query param: range must be one of 5m, 1h, 6h, 24h' }),
+  );
+});
+
 test('the overview shows a refused reload and the configuration that still serves', async (t) => {
   const conf = (location: string) => `server { ${location} ${CONSOLE} }`;
   const gw = await load(t, conf('location /one { return 200 "1"; }'));

@@ -129,6 +129,30 @@ test('the log shows requests as they come, with their secrets masked', async (t)
   await expectGone(page.getByText('/greeting?token'));
 });
 
+test('the log shows failures alone if one wants no more, even those of a busy second', async (t) => {
+  const page = await browser.look(t, 'log');
+  await Promise.all(Array.from({ length: 100 }, () => browser.gw.fetch('/greeting?busy')));
+  await browser.gw.fetch('/broken?n=1');
+  await expectShown(page.getByText('/greeting?busy').first());
+  await page.getByRole('radio', { name: 'Status ≥ 500' }).check();
+  await expectShown(page.getByText('/broken?n=1'));
+  expect(await page.getByText('/greeting?busy').count()).toBe(0);
+});
+
+test('the overview lists what fails first, and other times can be chosen', async (t) => {
+  await browser.gw.fetch('/broken');
+  const page = await browser.look(t, 'overview');
+  const failing = page.getByRole('region', { name: 'Failing locations' });
+  await expectShown(failing.getByRole('row', { name: /^= \/broken here 100 % \d+ of \d+ since \d\d:/ }));
+  const asked = page.waitForResponse((response) => response.url().includes('range=6h'));
+  await page.getByRole('radio', { name: '6 h' }).check();
+  expect((await asked).status()).toBe(200);
+  await expectShown(failing.getByText('the last 6 hours'));
+  await page.reload();
+  expect(await page.getByRole('radio', { name: '6 h' }).isChecked()).toBe(true);
+  await expectShown(failing.getByText('the last 6 hours'));
+});
+
 test('tables and functions can be tried in the page', async (t) => {
   const page = await browser.look(t, 'data');
   await page.getByRole('button', { name: 'fruit' }).click();
@@ -137,6 +161,8 @@ test('tables and functions can be tried in the page', async (t) => {
   await page.getByRole('combobox', { name: 'Operator' }).selectOption('is');
   await page.getByRole('textbox', { name: 'Value' }).fill('false');
   await page.getByRole('button', { name: 'Send' }).click();
+  await expectShown(page.getByRole('row', { name: '2 pear false' }));
+  await page.getByRole('radio', { name: 'JSON' }).check();
   await expectShown(page.getByLabel('Response').getByText('"pear"'));
   expect(await page.getByLabel('The call as code').textContent()).toBe(
     `curl '${browser.gw.url}/rest/fruit?ripe=is.false&limit=10'`,
@@ -144,12 +170,29 @@ test('tables and functions can be tried in the page', async (t) => {
   await page.getByRole('combobox', { name: 'Method' }).selectOption('POST');
   await page.getByRole('textbox', { name: 'Body as JSON' }).fill('{"id":3,"name":"plum"}');
   await page.getByRole('button', { name: 'Send' }).click();
-  await expectShown(page.getByLabel('Response').getByText('"plum"'));
+  await expectShown(page.getByRole('row', { name: '3 plum null' }));
   await page.getByRole('button', { name: /^add\b/ }).click();
   await page.getByRole('textbox', { name: 'a', exact: true }).fill('2');
   await page.getByRole('textbox', { name: 'b', exact: true }).fill('3');
   await page.getByRole('button', { name: 'Send' }).click();
   await expectShown(page.getByLabel('Response').getByText('5', { exact: true }));
+});
+
+test('the rows of a table are sorted by a column', async (t) => {
+  const page = await browser.look(t, 'data');
+  await page.getByRole('button', { name: 'fruit' }).click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  const names = page.getByLabel('Response').locator('tbody td:nth-child(2)');
+  await expectShown(page.getByRole('cell', { name: 'apple' }));
+  await page.getByRole('button', { name: 'Sort by name' }).click();
+  await expectShown(
+    page.getByRole('columnheader', { name: 'Sort by name' }).and(page.locator('[aria-sort=ascending]')),
+  );
+  await page.getByRole('button', { name: 'Sort by name' }).click();
+  await expectShown(page.locator('[aria-sort=descending]'));
+  const shown = await names.allTextContents();
+  expect(shown).toEqual(shown.toSorted().toReversed());
+  expect(await page.getByLabel('The call as code').textContent()).toContain('order=name.desc');
 });
 
 test('the overview shows a refused reload until a later one succeeds', async (t) => {

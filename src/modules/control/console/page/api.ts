@@ -1,4 +1,5 @@
-import { DATA_PATHS, type Moment, type Overview, type Refusal, WRITE_HEADER } from '../contract.ts';
+import { type Moment, type Range, SHORTEST_RANGE } from '../ranges.ts';
+import { DATA_PATHS, type Overview, type Refusal, WRITE_HEADER } from '../contract.ts';
 
 type Parameters = Readonly<Record<string, string | number>>;
 
@@ -63,12 +64,11 @@ async function bodyOf<T>(response: Response): Promise<T> {
 }
 
 const EVERY_MS = 2_000;
-const MAX_MOMENTS = 150;
-/** Workers sample the same counters at different times, so moments of two workers may be close together. */
-const LEAST_APART_MS = 1_000;
 
 /** The last overview, with the moments of all overviews before it. */
-export type LiveOverview = Overview;
+export interface LiveOverview extends Overview {
+  readonly range: Range;
+}
 
 type Listener = (seen: LiveOverview) => void;
 
@@ -78,6 +78,7 @@ export class Live {
   readonly #failed: (message: string | undefined) => void;
   #moments: readonly Moment[] = [];
   #seen: LiveOverview | undefined;
+  #range = SHORTEST_RANGE;
 
   constructor(failed: (message: string | undefined) => void) {
     this.#failed = failed;
@@ -90,6 +91,18 @@ export class Live {
     return () => void this.#listeners.delete(listener);
   }
 
+  get range(): Range {
+    return this.#range;
+  }
+
+  /** Shows another range from now on. */
+  show(range: Range): void {
+    if (range === this.#range) return;
+    this.#range = range;
+    this.#moments = [];
+    void this.#ask();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (!document.hidden) await this.#ask();
@@ -98,11 +111,14 @@ export class Live {
   }
 
   async #ask(): Promise<void> {
+    const range = this.#range;
     try {
       const since = this.#moments.at(-1)?.atMs ?? 0;
-      const overview = await read<Overview>(DATA_PATHS.overview, { since });
-      this.#add(overview);
-      this.#seen = { ...overview, moments: this.#moments };
+      const overview = await read<Overview>(DATA_PATHS.overview, { since, range: range.name });
+      // Meanwhile another range may have been chosen, whose overview is on its way.
+      if (range !== this.#range) return;
+      this.#add(overview, range);
+      this.#seen = { ...overview, range, moments: withLatest(this.#moments, overview.latest) };
       for (const listener of this.#listeners) listener(this.#seen);
       this.#failed(undefined);
     } catch (error) {
@@ -110,13 +126,19 @@ export class Live {
     }
   }
 
-  #add({ moments, gateway }: Overview): void {
+  #add({ moments, gateway, nowMs }: Overview, { seconds, stepMs }: Range): void {
     const isAnother = this.#seen !== undefined && this.#seen.gateway.startedMs !== gateway.startedMs;
-    const all = isAnother ? [] : [...this.#moments];
-    for (const moment of moments) {
-      const last = all.at(-1);
-      if (!last || moment.atMs - last.atMs >= LEAST_APART_MS) all.push(moment);
-    }
-    this.#moments = all.slice(-MAX_MOMENTS);
+    const lastMs = isAnother ? 0 : (this.#moments.at(-1)?.atMs ?? 0);
+    const oldestMs = nowMs - seconds * 1_000 - stepMs;
+    this.#moments = [
+      ...(isAnother ? [] : this.#moments),
+      ...moments.filter(({ atMs }) => atMs > lastMs),
+    ].filter(({ atMs }) => atMs >= oldestMs);
   }
+}
+
+/** Adds the present to moments whose last one may be minutes old. */
+function withLatest(moments: readonly Moment[], latest: readonly Moment[]): readonly Moment[] {
+  const last = latest.at(-1);
+  return last && last.atMs > (moments.at(-1)?.atMs ?? 0) ? [...moments, last] : moments;
 }

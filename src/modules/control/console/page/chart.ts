@@ -2,10 +2,9 @@ import uPlot from 'uplot';
 import { h, setText } from './dom.ts';
 import { clock } from './format.ts';
 import type { Pace } from './pace.ts';
+import { type Range, SHORTEST_RANGE } from '../ranges.ts';
 
-const WINDOW_S = 300;
 const HEIGHT = 176;
-const MINUTES = [4, 3, 2, 1, 0];
 
 /** One line or layer of a chart. */
 interface Series {
@@ -25,7 +24,7 @@ interface ChartOptions {
   format(value: number): string;
 }
 
-/** A chart of the last five minutes. The legend shows the values under the pointer, or the last ones. */
+/** A chart of the last minutes or hours. The legend shows the values under the pointer, or the last ones. */
 export class TimeChart {
   readonly element: HTMLElement;
   readonly #options: ChartOptions;
@@ -36,6 +35,7 @@ export class TimeChart {
   readonly #plot: uPlot;
   #paces: readonly Pace[] = [];
   #now = 0;
+  #range = SHORTEST_RANGE;
 
   constructor(options: ChartOptions) {
     this.#options = options;
@@ -57,10 +57,11 @@ export class TimeChart {
     ).observe(this.#drawing);
   }
 
-  update(paces: readonly Pace[], nowMs: number): void {
+  update(paces: readonly Pace[], { nowMs, range }: { nowMs: number; range: Range }): void {
     const { series, stacked, format, title } = this.#options;
     this.#now = nowMs / 1000;
-    this.#paces = paces.filter(({ atMs }) => atMs / 1000 > this.#now - WINDOW_S);
+    this.#range = range;
+    this.#paces = paces.filter(({ atMs }) => atMs / 1000 > this.#now - range.seconds);
     const layers = series.map(({ value }) => this.#paces.map((pace) => value(pace) ?? null));
     const times = this.#paces.map(({ atMs }) => atMs / 1000);
     this.#plot.setData([times, ...(stacked ? stacks(layers) : layers)]);
@@ -79,7 +80,7 @@ export class TimeChart {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
       scales: {
-        x: { time: false, range: () => [this.#now - WINDOW_S, this.#now] },
+        x: { time: false, range: () => [this.#now - this.#range.seconds, this.#now] },
         y: { range: (_, __, max) => [0, uPlot.rangeNum(0, Math.max(least, max), 0.1, true)[1] ?? max] },
       },
       axes: this.#axes(),
@@ -101,8 +102,8 @@ export class TimeChart {
         stroke,
         size: 22,
         grid: { show: false },
-        splits: () => MINUTES.map((ago) => this.#now - ago * 60),
-        values: () => MINUTES.map((ago) => (ago === 0 ? 'now' : `−${ago} min`)),
+        splits: () => this.#range.marks.map((ago) => this.#now - ago * this.#range.unitSeconds),
+        values: () => this.#range.marks.map((ago) => (ago === 0 ? 'now' : `−${ago} ${this.#range.unit}`)),
       },
       {
         ...axis,
@@ -124,7 +125,7 @@ export class TimeChart {
   #read(): void {
     const picked = this.#paces[this.#plot.cursor.idx ?? -1];
     const pace = picked ?? this.#paces.at(-1);
-    setText(this.#time, picked ? clock(picked.atMs) : 'last 5 minutes');
+    setText(this.#time, picked ? clock(picked.atMs) : this.#range.words);
     for (const [index, { value }] of this.#options.series.entries()) {
       const shown = pace && value(pace);
       setText(this.#readouts[index] as HTMLElement, shown === undefined ? '–' : this.#options.format(shown));

@@ -70,3 +70,16 @@ export function clock(ms: number, withMillis = false): string {
 export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
+
+const MAX_SHOWN = 200_000;
+
+/** Formats JSON with line breaks; returns other text unchanged. */
+export function pretty(text: string): string {
+  let shown = text;
+  try {
+    shown = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // Not JSON: shown as it is.
+  }
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}\n…` : shown;
+}

@@ -1,4 +1,4 @@
-import type { Moment } from '../contract.ts';
+import type { Moment } from '../ranges.ts';
 
 /**
  * Returns the value below which a share `q` of all values lies, by linear interpolation within its bucket (as
@@ -34,12 +34,16 @@ export interface Pace {
   readonly p99: number | undefined;
 }
 
-/** Returns the rates between moments. Latencies are taken over several moments, to smooth out single requests. */
+/** Latencies are taken over as much time, to smooth out single requests. */
+const SMOOTHED_MS = 10_500;
+
+/** Returns the rates between moments. */
 export function paces(moments: readonly Moment[], bounds: readonly number[]): readonly Pace[] {
-  const LOOK_BACK = 5;
+  let farIndex = 0;
   return moments.slice(1).map((moment, index) => {
     const before = moments[index] as Moment;
-    const far = moments[Math.max(0, index + 1 - LOOK_BACK)] as Moment;
+    while (farIndex < index && moment.atMs - (moments[farIndex] as Moment).atMs > SMOOTHED_MS) farIndex++;
+    const far = moments[farIndex] as Moment;
     const seconds = Math.max((moment.atMs - before.atMs) / 1000, 0.001);
     const classes = moment.classes.map((total, at) => (total - (before.classes[at] ?? 0)) / seconds);
     const buckets = difference(moment.buckets, far.buckets);

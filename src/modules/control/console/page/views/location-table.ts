@@ -1,5 +1,5 @@
 import type { LocationLoad } from '../../contract.ts';
-import { quantile } from '../pace.ts';
+import { quantile, sum } from '../pace.ts';
 import { h, type Row, Rows, setText, show } from '../dom.ts';
 import { ago, count, latency, rate } from '../format.ts';
 import type { LiveOverview } from '../api.ts';
@@ -12,7 +12,7 @@ interface LocationRow {
 
 const COLUMNS = ['Location', 'Per second', '', 'p50', 'p95', 'p99', 'Responses', 'Last hit'];
 
-/** The table of locations that have had requests, the busiest first. */
+/** The table of locations that have had requests: those that fail first, then the busiest. */
 export class LocationTable {
   readonly #body = h('tbody');
   readonly #none = empty('No requests yet', 'Locations are listed here after their first request.');
@@ -47,6 +47,7 @@ export class LocationTable {
   update(seen: LiveOverview): void {
     const locations = seen.locations.toSorted(
       (a, b) =>
+        failedShare(b) - failedShare(a) ||
         b.recent.requests - a.recent.requests ||
         b.requests - a.requests ||
         (a.location < b.location ? -1 : 1),
@@ -55,6 +56,12 @@ export class LocationTable {
     this.#none.hidden = locations.length > 0;
     this.#rows.update(locations.map((load) => ({ load, seen })));
   }
+}
+
+/** Returns the share of 5xx in the last minute. */
+function failedShare({ recent }: LocationLoad): number {
+  const failed = Object.entries(recent.codes).filter(([code]) => code.startsWith('5'));
+  return failed.length === 0 ? 0 : sum(failed.map(([, times]) => times)) / recent.requests;
 }
 
 function head(name: string, index: number): HTMLElement {

@@ -10,7 +10,11 @@ const KINDS = [
   ['', 'All'],
   ['error', 'Error log'],
   ['request', 'Requests'],
+  ['failed', 'Status ≥ 500'],
 ] as const;
+
+/** The lowest status of a response that the gateway is to blame for. */
+const FIRST_FAILURE = 500;
 
 const TONES: Readonly<Record<string, string>> = {
   warn: 'refused',
@@ -43,7 +47,7 @@ export const openLog: OpenView = ({ signal }) => {
   const hint = h(
     'p',
     { class: 'lead' },
-    'Kept in memory for all workers: the lines of the error log, and up to 20 requests per second and worker. Keys and passwords in queries are masked.',
+    'Kept in memory for all workers: the lines of the error log, up to 20 requests per second and worker, and as many again with a status of 500 or more. Keys and passwords in queries are masked.',
   );
   const toolbar = h(
     'div',
@@ -56,7 +60,9 @@ export const openLog: OpenView = ({ signal }) => {
 };
 
 function matches({ channel, type, payload }: EventEntry, wanted: { kind: string; text: string }): boolean {
-  if (wanted.kind !== '' && wanted.kind !== channel) return false;
+  if (wanted.kind === 'failed') {
+    if (channel !== 'request' || Number(type) < FIRST_FAILURE) return false;
+  } else if (wanted.kind !== '' && wanted.kind !== channel) return false;
   return wanted.text === '' || `${type} ${payload ?? ''}`.toLowerCase().includes(wanted.text);
 }
 

@@ -1,12 +1,14 @@
 import type { LiveOverview } from '../api.ts';
 import { TimeChart } from '../chart.ts';
-import { h, setText, show } from '../dom.ts';
+import { h, segmented, setText, show } from '../dom.ts';
 import { ago, bytes, count, latency, percent, plural, rate } from '../format.ts';
 import { sparkline } from '../marks.ts';
 import { type Pace, paces, sum } from '../pace.ts';
 import type { OpenView } from '../shell.ts';
-import { partCards } from './parts.ts';
+import { type Range, RANGES, SHORTEST_RANGE } from '../../ranges.ts';
+import { FailingTable } from './failing-table.ts';
 import { LocationTable } from './location-table.ts';
+import { partCards } from './parts.ts';
 
 /** Returns notices about conditions that need attention. */
 function notices({ gateway, configuration, nowMs }: LiveOverview): readonly HTMLElement[] {
@@ -32,8 +34,34 @@ function notice(tone: string, ...content: readonly (string | Node)[]): HTMLEleme
 const SERVER_ERRORS = 4;
 const CLIENT_ERRORS = 3;
 
+const HASH = '#overview';
+
+/** Returns the range that the address names. */
+function rangeOfAddress(): Range {
+  const [, name] = /^#overview\/(\w+)$/.exec(location.hash) ?? [];
+  return RANGES.find((range) => range.name === name) ?? SHORTEST_RANGE;
+}
+
+/** Returns the choice of the range; the address keeps it. */
+function rangeSwitch(live: LiveScope): HTMLElement {
+  return segmented({
+    legend: 'Time range',
+    name: 'range',
+    chosen: live.range.name,
+    options: RANGES.map(({ name, label }) => [name, label]),
+    choose: (name) => {
+      const range = RANGES.find((each) => each.name === name) ?? SHORTEST_RANGE;
+      history.replaceState(null, '', range === SHORTEST_RANGE ? HASH : `${HASH}/${range.name}`);
+      live.show(range);
+    },
+  });
+}
+
+type LiveScope = Parameters<OpenView>[0]['live'];
+
 /** The view with the current load and the parts of the gateway. */
 export const openOverview: OpenView = ({ live, signal }) => {
+  live.show(rangeOfAddress());
   const told = h('div', { class: 'notices' });
   const tiles = [
     new Tile('Requests', 'accent'),
@@ -43,14 +71,16 @@ export const openOverview: OpenView = ({ live, signal }) => {
   ];
   const responses = responsesChart();
   const latencies = latencyChart();
+  const failing = new FailingTable();
   const locations = new LocationTable();
   const parts = h('div', { class: 'cards' });
   const end = live.listen((seen) => {
-    const recent = paces(seen.moments, seen.bounds);
+    const shown = paces(seen.moments, seen.bounds);
     show(told, ...notices(seen));
-    tellTiles(tiles, { recent, seen });
-    responses.update(recent, seen.nowMs);
-    latencies.update(recent, seen.nowMs);
+    tellTiles(tiles, { shown, recent: paces(seen.latest, seen.bounds), seen });
+    failing.update(seen);
+    responses.update(shown, seen);
+    latencies.update(shown, seen);
     locations.update(seen);
     show(parts, ...partCards(seen));
   });
@@ -59,6 +89,8 @@ export const openOverview: OpenView = ({ live, signal }) => {
     'div',
     { class: 'stack' },
     told,
+    h('div', { class: 'toolbar' }, rangeSwitch(live)),
+    failing.element,
     h('div', { class: 'tiles' }, ...tiles.map((tile) => tile.element)),
     h('div', { class: 'charts' }, responses.element, latencies.element),
     locations.element,
@@ -96,34 +128,33 @@ class Tile {
 
 function tellTiles(
   tiles: readonly Tile[],
-  { recent, seen }: { recent: readonly Pace[]; seen: LiveOverview },
+  { shown, recent, seen }: { shown: readonly Pace[]; recent: readonly Pace[]; seen: LiveOverview },
 ): void {
   const last = recent.at(-1);
   const [requests, late, errors, connections] = tiles;
   const failed = (pace: Pace): number => pace.classes[SERVER_ERRORS] ?? 0;
-  const window = recent.slice(-30);
-  const served = sum(window.map((pace) => pace.requests));
+  const served = sum(recent.map((pace) => pace.requests));
   requests?.tell(`${rate(last?.requests ?? 0)}/s`, {
     detail: `${bytes(last?.bytes ?? 0)}/s sent · ${count(totalOf(seen))} in total`,
-    line: recent.map((pace) => pace.requests),
+    line: shown.map((pace) => pace.requests),
   });
   late?.tell(latency(last?.p95), {
     detail:
       last?.p50 === undefined ? 'no requests' : `half within ${latency(last.p50)} · p99 ${latency(last.p99)}`,
-    line: recent.map((pace) => pace.p95 ?? 0),
+    line: shown.map((pace) => pace.p95 ?? 0),
   });
-  errors?.tell(percent(served > 0 ? sum(window.map(failed)) / served : 0), {
+  errors?.tell(percent(served > 0 ? sum(recent.map(failed)) / served : 0), {
     detail: `${rate(last?.classes[CLIENT_ERRORS] ?? 0)}/s refused with 4xx`,
-    line: recent.map(failed),
+    line: shown.map(failed),
   });
   connections?.tell(count(last?.connections ?? 0), {
     detail: `${bytes(seen.gateway.residentBytes)} memory · ${seen.gateway.cpuSeconds.toFixed(1)} s CPU`,
-    line: recent.map((pace) => pace.connections),
+    line: shown.map((pace) => pace.connections),
   });
 }
 
-function totalOf({ moments }: LiveOverview): number {
-  return sum(moments.at(-1)?.classes ?? []);
+function totalOf({ latest }: LiveOverview): number {
+  return sum(latest.at(-1)?.classes ?? []);
 }
 
 function responsesChart(): TimeChart {

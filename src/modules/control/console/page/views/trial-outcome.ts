@@ -1,8 +1,7 @@
 import type { TriedPolicy, TriedRelation, TrialOutcome } from '../../contract.ts';
 import { h } from '../dom.ts';
-import { bytes } from '../format.ts';
+import { bytes, pretty } from '../format.ts';
 import { chip, toneOf } from '../marks.ts';
-import { pretty } from './try-form.ts';
 
 /** Returns the cards of an outcome: the response, its reasons, the rights, the plan and the statements. */
 export function outcomeCards(outcome: TrialOutcome): readonly HTMLElement[] {

@@ -2,6 +2,7 @@ import { h, labelled, plainButton, primaryButton, segmented, setText, show, text
 import { latency } from '../format.ts';
 import { chip, toneOf } from '../marks.ts';
 import type { Field, Resource } from '../openapi.ts';
+import { resultOf } from './result-grid.ts';
 import { type Filter, headersOf, OPERATORS, type RestCall, SNIPPETS, urlOf } from '../rest-call.ts';
 
 interface FilterRow {
@@ -64,10 +65,8 @@ function parameterRow({ name, type, isRequired }: Field): FilterRow {
   };
 }
 
-const MAX_SHOWN = 200_000;
-
 /** Sends a call and gives the elements that show the response. */
-async function responseTo(call: RestCall): Promise<readonly Node[]> {
+async function responseTo(call: RestCall, sort?: (column: string) => void): Promise<readonly Node[]> {
   const startedMs = performance.now();
   try {
     const { method, body } = call;
@@ -85,22 +84,11 @@ async function responseTo(call: RestCall): Promise<readonly Node[]> {
         h('span', {}, response.statusText),
         h('span', { class: 'quiet' }, facts.join(' · ')),
       ),
-      h('pre', { tabindex: 0, 'aria-label': 'Response' }, pretty(text)),
+      ...resultOf(text, { order: call.order, ...(sort && { sort }) }),
     ];
   } catch (error) {
     return [h('p', { class: 'notice failed' }, (error as Error).message)];
   }
-}
-
-/** Formats JSON with line breaks; returns other text unchanged. */
-export function pretty(text: string): string {
-  let shown = text;
-  try {
-    shown = JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    // Not JSON: shown as it is.
-  }
-  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}\n…` : shown;
 }
 
 /** A call as code for one of several clients, which can be copied. */
@@ -193,7 +181,7 @@ export class TryForm {
         oninput: () => this.#changed(),
         onsubmit: (event: Event) => {
           event.preventDefault();
-          void responseTo(this.#call()).then((nodes) => show(this.#response, ...nodes));
+          void this.#send();
         },
       },
       h('header', { class: 'card-head' }, h('h2', {}, 'Try it'), this.#url),
@@ -211,6 +199,20 @@ export class TryForm {
       h('div', { class: 'line end' }, primaryButton('Send')),
       this.#response,
     );
+  }
+
+  async #send(): Promise<void> {
+    const call = this.#call();
+    const isOrdered = call.kind === 'table' && call.method === 'GET';
+    const nodes = await responseTo(call, isOrdered ? (column) => this.#sort(column) : undefined);
+    show(this.#response, ...nodes);
+  }
+
+  /** Sorts the rows by a column; in the other direction if they already are. */
+  #sort(column: string): void {
+    this.#order.value = this.#order.value.trim() === `${column}.asc` ? `${column}.desc` : `${column}.asc`;
+    this.#changed();
+    void this.#send();
   }
 
   /** Presets body and limit for another method. */
