@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import {
   type AcmeIssuer,
   type ChainFacts,
+  isPauseOn,
   IssuerState,
   nextOrderMs,
   readChain,
@@ -36,11 +37,17 @@ export async function storedIds(issuer: AcmeIssuer): Promise<readonly string[]> 
 /** Reads what is kept of a certificate. */
 export async function keptOf(issuer: AcmeIssuer, id: string): Promise<Kept> {
   if (issuer.statePath === undefined) return { facts: undefined, nextMs: 0, fault: 'kept in memory only' };
-  const { pair, attempts, window } = await openState(issuer).certificate(id);
+  const state = openState(issuer);
+  const { pair, attempts, window, order } = await state.certificate(id);
+  const pause = order ? undefined : await state.pause(issuer.uri);
   const facts = pair && (await readChain(pair.chain).catch(() => undefined));
   const { renewBeforeMs } = issuer;
   const renewsMs = facts && renewalMs(facts, { renewBeforeMs, window: window?.chosen });
-  return { facts, nextMs: nextOrderMs(attempts, renewsMs, Date.now()), fault: attempts.fault };
+  const nowMs = Date.now();
+  const dueMs = nextOrderMs(attempts, renewsMs, nowMs);
+  if (!pause || !isPauseOn(pause, nowMs)) return { facts, nextMs: dueMs, fault: attempts.fault };
+  const fault = attempts.fault === '' && dueMs <= nowMs ? pause.fault : attempts.fault;
+  return { facts, nextMs: Math.max(dueMs, pause.untilMs), fault };
 }
 
 /**

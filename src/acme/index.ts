@@ -23,6 +23,7 @@ export {
   type Custodian,
   type CustodianTurn,
   custodianZone,
+  isPauseOn,
   IssuerState,
   nextOrderMs,
   openCustodian,

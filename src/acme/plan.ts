@@ -26,7 +26,8 @@ export interface AcmeIssuer {
   readonly name: string;
   /** The URL of the directory: https, or http on loopback. */
   readonly uri: string;
-  readonly accountKey: { readonly generate: AcmeKeyKind } | { readonly file: string };
+  /** A file is read at load, when root may. */
+  readonly accountKey: { readonly generate: AcmeKeyKind } | { readonly file: string; readonly text: string };
   readonly challenge: ChallengeType;
   /** URLs. */
   readonly contacts: readonly string[];

@@ -1,7 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ErrorLog } from '../../log/index.ts';
-import { systemFailure } from '../../system/index.ts';
 import { makeKey } from '../certificates/index.ts';
 import type { AcmeIssuer } from '../plan.ts';
 import { openAcmeClient } from '../protocol/index.ts';
@@ -33,7 +31,7 @@ export async function openSession({ issuer, state, log, signal }: AccountParts):
 }
 
 async function accountKeyOf({ accountKey }: AcmeIssuer, state: IssuerState): Promise<KeyObject> {
-  if ('file' in accountKey) return readKeyFile(accountKey.file);
+  if ('file' in accountKey) return createPrivateKey(accountKey.text);
   const stored = await state.accountKey();
   const known = stored === undefined ? undefined : privateKey(stored);
   if (known) return known;
@@ -48,13 +46,4 @@ function privateKey(pem: string): KeyObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function readKeyFile(path: string): Promise<KeyObject> {
-  const pem = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new Error(systemFailure('open', path, error), { cause: error });
-  });
-  const key = privateKey(pem);
-  if (!key) throw new Error(`"${path}" has no private key that can be used`);
-  return key;
 }

@@ -15,7 +15,7 @@ interface CertificateFault {
 
 interface Group {
   readonly first: CertificateFault;
-  count: number;
+  readonly ids: Set<string>;
   nextMs: number;
   isUrgent: boolean;
 }
@@ -39,13 +39,13 @@ export class FaultLines {
     const key = JSON.stringify([fault.issuer, fault.fault]);
     const known = this.#groups.get(key);
     if (known) {
-      known.count += 1;
+      known.ids.add(fault.id);
       known.nextMs = Math.min(known.nextMs, fault.nextMs);
       known.isUrgent ||= fault.isUrgent;
     } else {
       if (this.#groups.size >= MOST_GROUPS) this.flush();
       const { nextMs, isUrgent } = fault;
-      this.#groups.set(key, { first: fault, count: 1, nextMs, isUrgent });
+      this.#groups.set(key, { first: fault, ids: new Set([fault.id]), nextMs, isUrgent });
     }
     this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
   }
@@ -60,8 +60,8 @@ export class FaultLines {
   }
 }
 
-function lineOf({ first: { issuer, id, fault }, count, nextMs }: Group): string {
-  const what = count === 1 ? `certificate "${id}"` : `${count} certificates, "${id}" among them,`;
+function lineOf({ first: { issuer, id, fault }, ids, nextMs }: Group): string {
+  const what = ids.size === 1 ? `certificate "${id}"` : `${ids.size} certificates, "${id}" among them,`;
   return `${what} of issuer "${issuer}": ${fault}; next try at ${shownTime(nextMs)}`;
 }
 

@@ -10,9 +10,11 @@ import type { IssuerState } from './issuer-state.ts';
 import { examine, KeptEntry } from './kept-entry.ts';
 import { storedOnDemand } from './on-demand.ts';
 import { obtain, type Session } from './order.ts';
+import { OrderPauses } from './order-pause.ts';
 import type { ProofStore } from './proofs.ts';
 import type { StateLock } from './state-lock.ts';
-import { afterFailure, isPollDue, NO_ATTEMPTS, postponePoll, rememberWindow } from './schedule.ts';
+import { causeOf, pollWindow } from './renewal-polls.ts';
+import { afterFailure, isPollDue, NO_ATTEMPTS } from './schedule.ts';
 
 /** How an order ended, in metrics. */
 type OrderResult = 'issued' | 'failed' | 'refused';
@@ -54,8 +56,6 @@ const REQUESTS_MS = 2_000;
 const RETRY_MS = 60_000;
 /** How long it is remembered that a certificate on demand could not be had. */
 const FORGOTTEN_MS = 86_400_000;
-/** The authority could not be asked for a renewal window. */
-const POLL_AGAIN_MS = 3_600_000;
 /** How long the order of another gateway is waited for before it is asked again. */
 const HELD_MS = 15_000;
 /** By so much the clocks of this machine and of an authority may differ. */
@@ -71,6 +71,7 @@ export class IssuerKeeper {
   readonly #entries = new Map<string, KeptEntry>();
   readonly #ending = new AbortController();
   readonly #working = new Set<Promise<void>>();
+  readonly #pauses: OrderPauses;
   #session: Promise<Session> | undefined;
   #orders = 0;
   #polls = 0;
@@ -85,6 +86,7 @@ export class IssuerKeeper {
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
+    this.#pauses = new OrderPauses({ state: parts.state, authority: parts.issuer.uri });
     for (const certificate of parts.certificates) {
       const entry = new KeptEntry(certificate, false);
       this.#entries.set(entry.id, entry);
@@ -105,7 +107,8 @@ export class IssuerKeeper {
   }
 
   facts(nowMs: number): readonly KeptFacts[] {
-    return [...this.#entries.values()].map((entry) => entry.shown(nowMs, this.issuer.renewBeforeMs));
+    const pause = this.#pauses.at(nowMs);
+    return [...this.#entries.values()].map((entry) => entry.shown(nowMs, this.issuer.renewBeforeMs, pause));
   }
 
   /** False while another process writes the state: until it ends, what is stored serves. */
@@ -122,6 +125,7 @@ export class IssuerKeeper {
     const { state, onDemand, lock } = this.#parts;
     this.#readMs = Date.now();
     const mayWrite = lock?.isHeld ?? true;
+    await this.#pauses.restore();
     if (onDemand.length > 0)
       for (const id of await state.ids()) if (!this.#entries.has(id)) await this.#addStored(id);
     const waiting = [...this.#entries.values()];
@@ -168,10 +172,12 @@ export class IssuerKeeper {
     if (!this.#isReady) return this.#await(nowMs);
     this.#look(nowMs);
     const { renewBeforeMs } = this.issuer;
+    const isPaused = this.#pauses.at(nowMs) !== undefined;
     const due = [...this.#entries.values()]
       .filter((entry) => !entry.isBusy && entry.nextMs(nowMs, renewBeforeMs) <= nowMs)
+      .filter(({ order }) => !isPaused || order)
       .toSorted((one, other) => (one.facts?.notAfterMs ?? 0) - (other.facts?.notAfterMs ?? 0));
-    for (const entry of due.slice(0, Math.max(0, MOST_ORDERS - this.#orders)))
+    for (const entry of due.slice(0, Math.max(0, this.#pauses.most(MOST_ORDERS) - this.#orders)))
       void this.#begin(entry, () => this.#order(entry));
     if (due.length === 0) this.#pollOne(nowMs);
   }
@@ -181,7 +187,9 @@ export class IssuerKeeper {
     const fresh = new KeptEntry(certificate, true);
     const entry = this.#entries.get(fresh.id) ?? fresh;
     this.#entries.set(entry.id, entry);
-    const isPaused = entry.attempts.failures > 0 && entry.nextMs(Date.now(), undefined) > Date.now();
+    const nowMs = Date.now();
+    const hasFailed = entry.attempts.failures > 0 && entry.nextMs(nowMs, undefined) > nowMs;
+    const isPaused = hasFailed || this.#pauses.at(nowMs) !== undefined;
     if (!entry.facts && !entry.isBusy && !isPaused) await this.#begin(entry, () => this.#order(entry));
     return entry.facts !== undefined;
   }
@@ -232,13 +240,36 @@ export class IssuerKeeper {
       this.#parts.count('issued');
     } catch (error) {
       if (this.#ending.signal.aborted) return;
-      const isRefused = error instanceof AcmeFault && error.kind === 'rateLimited';
-      this.#parts.count(isRefused ? 'refused' : 'failed');
-      await this.#failed(entry, error as Error);
-      if (error instanceof SessionFault) await this.#failAll(error);
+      await this.#endWith(error as Error, entry);
     } finally {
       this.#parts.companions?.unlock(this.issuer.name, entry.id);
     }
+  }
+
+  async #endWith(error: Error, entry: KeptEntry): Promise<void> {
+    const cause = causeOf(error);
+    const isLimited = cause?.kind === 'rateLimited';
+    this.#parts.count(isLimited ? 'refused' : 'failed');
+    await this.#failed(entry, error);
+    const isSession = error instanceof SessionFault;
+    if (isSession || cause?.kind === 'unreachable') await this.#failAll(error);
+    if (isLimited && (isSession || !entry.order)) await this.#pause(cause, isSession);
+  }
+
+  /** Begins a pause, and tells until when the certificates that are due wait. */
+  async #pause(fault: AcmeFault, isSession: boolean): Promise<void> {
+    const { untilMs: nextMs } = await this.#pauses.begin(fault, isSession ? 'the account' : 'an order');
+    const { issuer, lines } = this.#parts;
+    const nowMs = Date.now();
+    for (const entry of this.#entries.values())
+      if (!entry.isBusy && !entry.order && entry.nextMs(nowMs, issuer.renewBeforeMs) <= nowMs)
+        lines.tell({
+          issuer: issuer.name,
+          id: entry.id,
+          fault: fault.message,
+          nextMs,
+          isUrgent: entry.isUrgent(nowMs),
+        });
   }
 
   /** Returns whether another gateway has ordered it just before. */
@@ -289,6 +320,7 @@ export class IssuerKeeper {
       save: async (order) => {
         entry.order = order;
         await state.saveOrder(id, order);
+        await this.#pauses.end();
       },
       forget: () => this.#forgetOrder(entry),
     });
@@ -356,7 +388,7 @@ export class IssuerKeeper {
   async #failed(entry: KeptEntry, error: Error): Promise<void> {
     const nowMs = Date.now();
     const { message: fault } = error;
-    const { retryAfterMs: waitMs } = causeOf(error);
+    const waitMs = causeOf(error)?.retryAfterMs;
     entry.attempts = afterFailure(entry.attempts, { fault, waitMs, nowMs });
     const { issuer, lines, state } = this.#parts;
     const nextMs = entry.isOnDemand && !entry.facts ? nowMs : entry.nextMs(nowMs, issuer.renewBeforeMs);
@@ -387,6 +419,8 @@ export class IssuerKeeper {
   /** Asks the authority when one of the certificates is to be renewed. */
   #pollOne(nowMs: number): void {
     if (this.issuer.renewBeforeMs !== undefined || this.#polls >= MOST_POLLS) return;
+    // A pause may be one of the account, which would have to be opened.
+    if (!this.#session && this.#pauses.at(nowMs)) return;
     const entry = [...this.#entries.values()].find(
       ({ facts, window, isBusy }) =>
         !isBusy && facts?.certificateId !== undefined && isPollDue(window, facts.certificateId, nowMs),
@@ -399,29 +433,13 @@ export class IssuerKeeper {
 
   async #poll(entry: KeptEntry, certificate: string): Promise<void> {
     const { window: before } = entry;
-    try {
-      const { client } = await this.#open();
-      const { renewalInfo } = await client.directory();
-      if (renewalInfo === undefined) entry.window = postponePoll(before, { certificate, nowMs: Date.now() });
-      else {
-        const told = await client.renewalInfo(certificate);
-        const drawn = { nowMs: Date.now(), random: Math.random() };
-        entry.window = rememberWindow(before, { ...told, certificate }, drawn);
-        this.#tellMoved(entry, before, told.explanationUrl);
-      }
-    } catch (error) {
-      if (this.#ending.signal.aborted) return;
-      const { retryAfterMs: waitMs = POLL_AGAIN_MS } = causeOf(error as Error);
-      entry.window = postponePoll(before, { certificate, nowMs: Date.now(), waitMs });
-      this.#log('info', entry, `its renewal window could not be asked for: ${(error as Error).message}`);
-    }
+    const { window, fault, moved } = await pollWindow({ open: () => this.#open(), before, certificate });
+    if (this.#ending.signal.aborted) return;
+    entry.window = window;
+    if (fault !== undefined) this.#log('info', entry, `its renewal window could not be asked for: ${fault}`);
+    if (moved !== undefined)
+      this.#log('notice', entry, `the authority wants it renewed now${moved === '' ? '' : ` (${moved})`}`);
     await this.#parts.state.saveRecord(entry.id, entry);
-  }
-
-  #tellMoved(entry: KeptEntry, before: KeptEntry['window'], why: string | undefined): void {
-    const { chosen } = entry.window ?? {};
-    if (!chosen || chosen.atMs === before?.chosen?.atMs || chosen.atMs > Date.now()) return;
-    this.#log('notice', entry, `the authority wants it renewed now${why === undefined ? '' : ` (${why})`}`);
   }
 
   /** Looks at the requests of operators, and tries again what could not be stored or shared. */
@@ -484,9 +502,3 @@ export class IssuerKeeper {
 
 /** The authority, or the account there, cannot be used: that concerns all certificates. */
 class SessionFault extends Error {}
-
-/** What the authority has asked to wait. */
-function causeOf(error: Error): { readonly retryAfterMs?: number | undefined } {
-  if (error instanceof AcmeFault) return error;
-  return error.cause instanceof AcmeFault ? error.cause : {};
-}

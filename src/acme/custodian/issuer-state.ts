@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../json.ts';
 import type { CertificatePair } from '../shared-certificates.ts';
-import { type Attempts, NO_ATTEMPTS, type RenewalWindow } from './schedule.ts';
+import { type Attempts, NO_ATTEMPTS, type OrderPause, type RenewalWindow } from './schedule.ts';
 import type { StateFiles } from './state-files.ts';
 
 /** The account at an authority. */
@@ -31,6 +31,7 @@ export interface KeptCertificate extends CertificateRecord {
 
 const ACCOUNT_KEY = 'account.key';
 const ACCOUNT = 'account.json';
+const PAUSE = 'pause.json';
 const REQUESTS = 'requests';
 const CERTIFICATES = 'certificates';
 /** The certificate with its chain, then its key: one file, so that no reader sees those of two certificates. */
@@ -55,7 +56,7 @@ interface IssuerStateParts {
 }
 
 /**
- * What an issuer's `state_path` keeps: `account.key`, `account.json`, `requests/KIND-ID`, and for each certificate a directory
+ * What an issuer's `state_path` keeps: `account.key`, `account.json`, `pause.json`, `requests/KIND-ID`, and for each certificate a directory
  * `certificates/ID` with `pair.pem`, `state.json` and, while there is an order, `order.json`.
  */
 export class IssuerState {
@@ -93,6 +94,20 @@ export class IssuerState {
 
   async saveAccount(account: AccountRecord): Promise<void> {
     await this.#files.write(ACCOUNT, `${JSON.stringify(account)}\n`);
+  }
+
+  /** Returns until when an authority is asked for nothing new. */
+  async pause(authority: string): Promise<OrderPause | undefined> {
+    const pause = await this.#read(PAUSE, readPause);
+    return pause?.authority === authority ? pause : undefined;
+  }
+
+  async savePause(pause: OrderPause): Promise<void> {
+    await this.#files.write(PAUSE, `${JSON.stringify(pause)}\n`);
+  }
+
+  async endPause(): Promise<void> {
+    await this.#files.remove(PAUSE);
   }
 
   /** Returns what is kept of a certificate. Files that cannot be used are told, and count as missing. */
@@ -203,6 +218,15 @@ function readOrder(text: string): OrderRecord | undefined {
   if (!isObject(json)) return undefined;
   const { url, key } = json;
   return typeof url === 'string' && typeof key === 'string' ? { url, key } : undefined;
+}
+
+function readPause(text: string): OrderPause | undefined {
+  const json = parseJson(text);
+  if (!isObject(json)) return undefined;
+  const { authority, untilMs, fault, count } = json;
+  const isRead =
+    typeof authority === 'string' && typeof fault === 'string' && isCount(untilMs) && isCount(count);
+  return isRead ? { authority, untilMs, fault, count } : undefined;
 }
 
 function readRecord(text: string): CertificateRecord | undefined {

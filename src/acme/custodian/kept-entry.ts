@@ -10,6 +10,7 @@ import {
   isUrgent,
   NO_ATTEMPTS,
   nextOrderMs,
+  type OrderPause,
   renewalMs,
   type RenewalWindow,
 } from './schedule.ts';
@@ -89,10 +90,15 @@ export class KeptEntry {
     return isUrgent(this.facts?.notAfterMs, nowMs);
   }
 
-  shown(nowMs: number, renewBeforeMs: number | undefined): KeptFacts {
+  /** `pause`: until then, the authority is asked for nothing new. */
+  shown(nowMs: number, renewBeforeMs: number | undefined, pause?: OrderPause): KeptFacts {
     const { notAfterMs } = this.facts ?? {};
     const state = notAfterMs === undefined ? 'missing' : notAfterMs > nowMs ? 'valid' : 'expired';
-    const nextMs = this.nextMs(nowMs, renewBeforeMs);
+    const dueMs = this.nextMs(nowMs, renewBeforeMs);
+    const waits = pause !== undefined && !this.order && dueMs < pause.untilMs;
+    const nextMs = waits ? pause.untilMs : dueMs;
+    const { failures, fault } = this.attempts;
+    const shownFault = failures > 0 ? fault : waits && dueMs <= nowMs ? pause.fault : undefined;
     return {
       name: this.id,
       issuer: this.certificate.issuer,
@@ -101,8 +107,8 @@ export class KeptEntry {
       isOnDemand: this.isOnDemand,
       ...(notAfterMs !== undefined && { notAfterMs }),
       nextMs: Number.isFinite(nextMs) ? nextMs : 0,
-      failures: this.attempts.failures,
-      ...(this.attempts.failures > 0 && { fault: this.attempts.fault }),
+      failures,
+      ...(shownFault !== undefined && { fault: shownFault }),
     };
   }
 }

@@ -93,6 +93,40 @@ function pausedUntilMs({ failures, failedMs, waitMs }: Attempts, nowMs: number):
   return Math.min(failedMs, nowMs) + Math.min(pauseMs, DAY);
 }
 
+/** Until when an authority is asked for nothing new; times in ms since the epoch. */
+export interface OrderPause {
+  /** The URL of its directory. */
+  readonly authority: string;
+  readonly untilMs: number;
+  /** What the authority has said: one line. */
+  readonly fault: string;
+  /** Pauses since it has taken an order. */
+  readonly count: number;
+}
+
+/**
+ * Returns the pause after an authority was asked for too much. Where it says for how long, it is obeyed within bounds: its
+ * limit may concern one certificate, and the others must not wait for that one. Without an account, nothing can be ordered.
+ */
+export function pauseAfter(
+  { authority, count }: Pick<OrderPause, 'authority' | 'count'>,
+  {
+    fault,
+    waitMs,
+    concerns,
+  }: { fault: string; waitMs: number | undefined; concerns: 'an order' | 'the account' },
+  nowMs: number,
+): OrderPause {
+  const longestMs = concerns === 'an order' ? HOUR : DAY;
+  const pauseMs = waitMs === undefined ? (PAUSES[count] ?? DAY) : Math.max(waitMs, MINUTE);
+  return { authority, untilMs: nowMs + Math.min(pauseMs, longestMs), fault, count: count + 1 };
+}
+
+/** One that ends later than any pause was begun by another clock. */
+export function isPauseOn({ untilMs }: OrderPause, nowMs: number): boolean {
+  return nowMs < untilMs && untilMs <= nowMs + DAY;
+}
+
 /** Returns the attempts after another failure; `waitMs`: what the authority has asked to wait. */
 export function afterFailure(
   attempts: Attempts,

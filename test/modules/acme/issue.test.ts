@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { shownCertificate, startOrdering } from './ordering.ts';
@@ -56,3 +58,22 @@ test('a certificate by tls-alpn-01 serves in all workers', async (t) => {
   const shown = await Promise.all(Array.from({ length: 8 }, () => shownCertificate(ports.tls, 'a.test')));
   expect(new Set(shown.map((one) => one?.subjectAltName))).toEqual(new Set(['DNS:a.test']));
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a key of the account that only root can read serves a gateway that is not root any more',
+  async (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'gw-acme-key-'));
+    t.onTestFinished(async () => rmSync(dir, { recursive: true }));
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const file = join(dir, 'account.pem');
+    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const { gw, authority } = await startOrdering(t, {
+      issuer: `account_key ${file};`,
+      main: 'user nobody;',
+    });
+    await gw.waitForLog(ISSUED);
+    expect(authority.accounts).toHaveLength(1);
+    expect(readdirSync(join(gw.dir, 'state')).toSorted()).toEqual(['account.json', 'certificates', 'lock']);
+    expect(statSync(join(gw.dir, 'state', 'certificates')).uid).not.toBe(0);
+  },
+);
