@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { Certificates } from '../../harness/certificates.ts';
 import { freePort } from '../../harness/ports.ts';
@@ -141,4 +143,36 @@ test('metrics and the control API show certificates of files and those that are 
   expect([daysOf('a.test'), daysOf('file.crt')]).toEqual([90, 30]);
   expect(metrics).toMatch(/gw_acme_orders_total\{issuer="le",result="issued"\} 1/);
   expect(metrics).toMatch(/gw_acme_failed_orders\{issuer="le",name="a\.test"\} 0/);
+});
+
+test('a session of before a renewal is resumed or begun anew, never refused', async (t) => {
+  const { gw, ports } = await startOrdering(t);
+  await gw.waitForLog(ISSUED);
+  const visit = async (
+    session?: Buffer,
+  ): Promise<{ session: Buffer; fingerprint: string; status: string }> => {
+    const to = { host: '127.0.0.1', port: ports.tls, servername: 'a.test', rejectUnauthorized: false };
+    const socket = connect({ ...to, ...(session && { session }) });
+    const tickets: Buffer[] = [];
+    socket.on('session', (ticket: Buffer) => tickets.push(ticket));
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    const [piece] = (await once(socket, 'data')) as [Buffer];
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return {
+      session: tickets[0] ?? Buffer.alloc(0),
+      fingerprint: fingerprint256,
+      status: piece.toString('latin1', 9, 12),
+    };
+  };
+  const first = await visit();
+  expect(first.session.length).toBeGreaterThan(0);
+  const from = gw.errorLog().length;
+  mkdirSync(join(gw.dir, 'state', 'requests'), { recursive: true });
+  writeFileSync(join(gw.dir, 'state', 'requests', 'renew-a.test'), '');
+  await gw.waitForLog(ISSUED, from);
+  await expect.poll(async () => (await visit()).fingerprint).not.toBe(first.fingerprint);
+  expect((await visit(first.session)).status).toBe('200');
+  expect(gw.errorLog().slice(from)).not.toMatch(/\[(?:error|crit)\]|SSL_do_handshake/);
 });
