@@ -47,6 +47,7 @@ export interface ReceivedSpan {
   readonly traceState?: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
+  readonly droppedAttributesCount?: number;
   readonly status?: { readonly code?: number };
   readonly attributes: Readonly<Record<string, unknown>>;
 }

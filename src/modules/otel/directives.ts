@@ -60,7 +60,8 @@ export interface OtelConfig {
 
 /** What the directives in an `otel_exporter` block set. */
 interface ExporterFields {
-  readonly endpoint?: Endpoint;
+  /** `faulty`: the fault is reported already. */
+  readonly endpoint?: Endpoint | 'faulty';
   readonly exporterHeaders?: readonly Attribute[];
   readonly trusted?: LoadedFile;
   readonly intervalMs?: number;
@@ -71,11 +72,11 @@ interface ExporterFields {
   readonly queueBytes?: number;
 }
 
-const endpoint: ArgReader<Endpoint> = readers.oneWord('host:port | URL', (word, { report }) => {
+const endpoint: ArgReader<Endpoint | 'faulty'> = readers.oneWord('host:port | URL', (word, { report }) => {
   const read = parseEndpoint(word.value);
   if (typeof read !== 'string') return read;
   report.emerg(`"endpoint" ${read}`, word.span, 'expected 127.0.0.1:4317 or http://127.0.0.1:4318');
-  return undefined;
+  return 'faulty';
 });
 
 /** Headers that gw writes by itself. */
@@ -129,6 +130,7 @@ const queue: ArgReader<number> = readers.oneWord('size', (word, scope) => {
 
 function exporterOf(_name: string, fields: ExporterFields, scope: ReadScope): ExporterConfig | undefined {
   const { endpoint: to } = fields;
+  if (to === 'faulty') return undefined;
   if (!to) {
     scope.report.emerg('"otel_exporter" requires "endpoint"', scope.span);
     return undefined;
@@ -290,7 +292,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     into: 'spanAttributes',
     repeat: 'append',
     summary:
-      'An attribute of the span of a request. Those that begin with `http.request.header.` or `http.response.header.` are lists.',
+      'An attribute of the span of a request. Those that begin with `http.request.header.` or `http.response.header.` are lists. Secrets are masked as in logs.',
     tells: true,
     source: 'nginx ngx_otel_module#otel_span_attr',
   },

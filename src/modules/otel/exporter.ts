@@ -131,7 +131,10 @@ export async function openExporter(settings: ExporterSettings, worker: WorkerSco
   );
 }
 
-async function encodingOf(settings: ExporterSettings): Promise<Encoding> {
+/** Returns the encoding of an exporter's protocol. */
+export async function encodingOf(
+  settings: Pick<ExporterSettings, 'exporter' | 'serviceName' | 'resourceAttributes'>,
+): Promise<Encoding> {
   const origin: Origin = { resource: resourceOf(settings), version: VERSION };
   if (settings.exporter.protocol === 'http/json') return new JsonEncoding(origin);
   const { ProtobufEncoding } = await import('./protobuf-encoding.ts');
@@ -139,6 +142,9 @@ async function encodingOf(settings: ExporterSettings): Promise<Encoding> {
 }
 
 /** The last of several attributes of a name counts. */
-function resourceOf({ serviceName, resourceAttributes = [] }: ExporterSettings): readonly Attribute[] {
+function resourceOf({
+  serviceName,
+  resourceAttributes = [],
+}: Pick<ExporterSettings, 'serviceName' | 'resourceAttributes'>): readonly Attribute[] {
   return [...new Map([...resourceAttributes, ['service.name', serviceName] as const])];
 }

@@ -3,6 +3,7 @@ import type { Exchange, RequestTrace } from '../../http/index.ts';
 import { directives, type OtelConfig } from './directives.ts';
 import { type Exporter, openExporter } from './exporter.ts';
 import { compileAccessRecord } from './log-records.ts';
+import { probeCollector } from './probe.ts';
 import { compileServerSpan } from './server-span.ts';
 import { compileDecide, compileReadTrace } from './tracing.ts';
 
@@ -104,4 +105,5 @@ export const otel = moduleFor<OtelConfig>()<Exporter | undefined>({
   },
   explanation: { provision: () => undefined, runs: true },
   rules: () => import('./rules.ts'),
+  probe: probeCollector,
 });

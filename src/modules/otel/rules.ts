@@ -53,5 +53,23 @@ const unusedExporter: ModuleRule<OtelConfig> = {
   },
 };
 
+const collectorUnreachable: ModuleRule<OtelConfig> = {
+  id: 'GW933',
+  slug: 'otel-collector-unreachable',
+  severity: 'warning',
+  live: true,
+  summary: 'a collector that cannot be reached, or refuses records',
+  why: 'Requests are served as usual, but their spans are dropped when the queue is full. Nobody sees that before somebody looks for a trace.',
+  fix: 'Check that the collector runs, that "endpoint" and "protocol" belong together (port 4317: grpc, 4318: http), and that "header" has the credentials that it asks for.',
+  bad: {
+    in: 'http',
+    text: '# nothing listens there\notel_exporter {\n    endpoint 127.0.0.1:4319;\n}\notel_trace on;',
+  },
+  good: {
+    in: 'http',
+    text: '# a collector listens there\notel_exporter {\n    endpoint 127.0.0.1:4317;\n}\notel_trace on;',
+  },
+};
+
 /** The rules about traces. */
-export const rules: readonly ModuleRule<OtelConfig>[] = [secretInClear, unusedExporter];
+export const rules: readonly ModuleRule<OtelConfig>[] = [secretInClear, unusedExporter, collectorUnreachable];

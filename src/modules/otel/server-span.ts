@@ -1,4 +1,4 @@
-import type { Build, LocationFacts } from '../../contract/index.ts';
+import { type Build, type LocationFacts, loggedValue } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
 import { elapsedMs, type Exchange, requestId, type Span } from '../../http/index.ts';
 import { redactQuery } from '../../log/index.ts';
@@ -111,11 +111,11 @@ function textOf({ kind, path }: LocationFacts): string {
 /** Headers may occur several times: their attributes are lists. */
 const OF_HEADERS = /^http\.(?:request|response)\.header\./;
 
-/** Compiles `otel_span_attr`. */
+/** Compiles `otel_span_attr`. Credentials and secret arguments are masked, as in logs. */
 function compileOwn({ spanAttributes = [] }: OtelConfig, build: Build): Describe {
   const own = spanAttributes.map(({ name, value }) => {
     const fixed = constantText(value);
-    const render = fixed === undefined ? build.value(value) : () => fixed;
+    const render = fixed === undefined ? loggedValue(value, build) : () => fixed;
     return { name, isList: OF_HEADERS.test(name), render };
   });
   return (x, attributes) => {

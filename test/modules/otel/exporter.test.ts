@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Certificates, HAS_OPENSSL } from '../../harness/certificates.ts';
 import { attributesOf, type Collector, type Reply, startCollector } from '../../harness/collector.ts';
 import { type Gateway, startGateway } from '../../harness/gateway.ts';
@@ -88,6 +92,14 @@ interface Trouble {
   readonly says?: RegExp;
 }
 
+/** A `google.rpc.Status` whose one detail is a `RetryInfo` with the bytes of a `Duration`. */
+function retryDetails(delay: readonly number[]): string {
+  const withLength = (tag: number, bytes: readonly number[]): number[] => [tag, bytes.length, ...bytes];
+  const type = withLength(0x0a, [...Buffer.from('type.googleapis.com/google.rpc.RetryInfo')]);
+  const info = withLength(0x12, withLength(0x0a, delay));
+  return Buffer.from([0x08, 8, ...withLength(0x1a, [...type, ...info])]).toString('base64');
+}
+
 const JSON_OVER_HTTP: Spoken = { protocol: 'http/json' };
 const GRPC: Spoken = { protocol: 'grpc' };
 const TAKEN = { exported: 1, dropped: 0, failed: 0 };
@@ -148,6 +160,16 @@ const troubles: readonly Trouble[] = [
     after: { exported: 0, dropped: 0, failed: 1 },
     says: /gRPC status 8/,
   },
+  ...[
+    { it: 'no delay at all', delay: [] },
+    { it: 'a delay of some nanoseconds', delay: [0x10, 0x40] },
+  ].map(({ it, delay }) => ({
+    it: `RESOURCE_EXHAUSTED with ${it} is followed by another try`,
+    spoken: GRPC,
+    replies: [{ grpcStatus: 8, headers: { 'grpc-status-details-bin': retryDetails(delay) } }],
+    after: TAKEN,
+    says: /gRPC status 8/,
+  })),
   {
     it: 'a 503 instead of gRPC is followed by another try',
     spoken: GRPC,
@@ -199,6 +221,34 @@ test('a collector that was away gets what has waited', async (t) => {
   await gw.expect('GET /', { status: 200 });
   await collector.resume();
   expect(await collector.waitForSpans(1)).toHaveLength(1);
+});
+
+test('a collector may listen on a Unix socket', async (t) => {
+  const collector = await startCollector(t);
+  const directory = mkdtempSync(join(tmpdir(), 'gw-otel-'));
+  chmodSync(directory, 0o755);
+  const path = join(directory, 'collector');
+  const relay = createServer((socket) => {
+    const onward = connect(collector.port, '127.0.0.1');
+    socket.on('error', () => onward.destroy()).pipe(onward);
+    onward.on('error', () => socket.destroy()).pipe(socket);
+  });
+  relay.listen(path);
+  await once(relay, 'listening');
+  chmodSync(path, 0o777);
+  t.onTestFinished(() => {
+    relay.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const gw = await startGateway(
+    t,
+    `otel_exporter { endpoint unix:${path}; protocol http/json; interval 20ms; }
+     otel_trace on; server { location / { return 200; } }`,
+  );
+  await gw.expect('GET /', { status: 200 });
+  await collector.waitForSpans(1);
+  const [{ headers, isCompressed } = {}] = collector.exports;
+  expect([headers?.host, isCompressed]).toEqual(['localhost', false]);
 });
 
 for (const spoken of [JSON_OVER_HTTP, GRPC]) {
