@@ -1,4 +1,10 @@
-import { type Build, type ErrorLogTag, loggedValue, type WorkerScope } from '../contract/index.ts';
+import {
+  type Build,
+  countLostLines,
+  type ErrorLogTag,
+  loggedValue,
+  type WorkerScope,
+} from '../contract/index.ts';
 import { elapsedMs, type Exchange, latencyMs, type LogStep, statusLine } from '../http/index.ts';
 import { type ErrorLog, type ErrorLogTarget, type LogTag, openErrorLogs, redactQuery } from '../log/index.ts';
 import {
@@ -33,11 +39,19 @@ export class ErrorLogs {
   }
 
   #open(targets: readonly ErrorLogTarget[]): ErrorLog {
-    const { prefix, workerId: tid, logListeners: listeners, logOpener: opener, log: main } = this.#worker;
+    const {
+      metrics,
+      prefix,
+      workerId: tid,
+      logListeners: listeners,
+      logOpener: opener,
+      log: main,
+    } = this.#worker;
     const tell = (trouble: string): void => main.write('emerg', trouble);
     const log = this.#worker.share(
       `error_log ${JSON.stringify(targets)}`,
-      () => openErrorLogs(targets, { prefix, tid, listeners, opener, tell }),
+      () =>
+        openErrorLogs(targets, { prefix, tid, listeners, opener, tell, dropped: countLostLines(metrics) }),
       (opened) => opened.close(),
     );
     this.#worker.onReopen(() => log.reopen());

@@ -1,3 +1,4 @@
+export { countLostLines } from './lost-lines.ts';
 export {
   type Liveness,
   type LiveProblem,

@@ -27,7 +27,13 @@ export {
 } from './response-type.ts';
 export { failRequest, logContext } from './fail-request.ts';
 export { tracedBy } from './logged-request.ts';
-export { compilePhasesOf, phasesOf, type RequestPhases, type TimedPart, watchPhases } from './request-phases.ts';
+export {
+  compilePhasesOf,
+  phasesOf,
+  type RequestPhases,
+  type TimedPart,
+  watchPhases,
+} from './request-phases.ts';
 export { randomId, requestId } from './request-id.ts';
 export { type BodyTransform, EngineTransform, Handover } from './body-transform.ts';
 export { cookieTime, DATE_FORMAT, FAR_COOKIE_TIME, parseHttpDate } from './dates.ts';

@@ -4,7 +4,7 @@ import { SonicBoom } from 'sonic-boom';
 import type { Level } from './error-line.ts';
 import type { ErrorLog } from './error-log.ts';
 import { systemFailure } from '../system/index.ts';
-import { identityOf, openFailure, LogOpener, standardStream } from './log-file.ts';
+import { identityOf, openFailure, LogOpener, openPrompt, standardStream } from './log-file.ts';
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
 interface AccessLog {
@@ -174,7 +174,7 @@ interface OpenFile {
 /** Opens the file immediately, so that a missing permission is found at load time and not during a request. */
 function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: AccessLogOptions): OpenFile {
   const standard = standardStream(path);
-  const fd = standard ?? opener.open(path);
+  const fd = standard === undefined ? opener.open(path) : openPrompt(standard);
   try {
     const stat = fstatSync(fd);
     const isPipe = stat.isFIFO() || stat.isSocket();
@@ -189,7 +189,7 @@ function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: Ac
       promptFd: stat.isFile() && bufferBytes === 0 ? fd : undefined,
     };
   } catch (error) {
-    if (standard === undefined) closeSync(fd);
+    if (fd !== standard) closeSync(fd);
     throw error;
   }
 }

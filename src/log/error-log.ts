@@ -1,6 +1,6 @@
 import { closeSync, existsSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { identityOf, LogOpener, openFailure, standardStream } from './log-file.ts';
+import { identityOf, LogOpener, openFailure, openPrompt, standardStream } from './log-file.ts';
 import {
   type ErrorLine,
   errorText,
@@ -46,27 +46,37 @@ export class LogListeners {
 interface ErrorSink {
   /** `stderr` or an absolute path; '' for a syslog server. */
   readonly path: string;
-  /** `severity` is the index of the level, from `debug` (0) to `emerg`. */
-  write(line: string, severity: number): void;
+  /** `severity` is the index of the level, from `debug` (0) to `emerg`. Returns false if the line is lost. */
+  write(line: string, severity: number): boolean;
   /** Reopens the file. On failure it keeps the old file and returns the reason. */
   reopen(): string | undefined;
   close(): void;
 }
 
+const STDOUT = 1;
 const STDERR = 2;
+/** The name of syslog servers in metrics. */
+const SYSLOG = 'syslog';
 const LINE_END = Buffer.from('\n');
+const LOST: Level = 'error';
 const MOST_SEVERE = LEVELS.length - 1;
 
 /** Opens the destination of an `error_log` directive. */
 function openSink(target: ErrorLogTarget, writer: LogWriter): ErrorSink {
-  return 'syslog' in target ? openSyslogSink(target.syslog) : new FileSink(target.path, writer);
+  return 'syslog' in target ? openSyslogSink(target.syslog, writer) : new FileSink(target.path, writer);
 }
 
-function openSyslogSink(target: SyslogTarget): ErrorSink {
-  const syslog = openSyslog(target, (trouble) => tellOperator(`syslog: ${trouble}`, 'error'));
+function openSyslogSink(target: SyslogTarget, { dropped }: LogWriter): ErrorSink {
+  const syslog = openSyslog(target, {
+    tell: (trouble) => tellOperator(`syslog: ${trouble}`, 'error'),
+    dropped: () => dropped?.(SYSLOG, 1),
+  });
   return {
     path: '',
-    write: (line, severity) => syslog.write(line, MOST_SEVERE - severity),
+    write: (line, severity) => {
+      syslog.write(line, MOST_SEVERE - severity);
+      return true;
+    },
     reopen: () => undefined,
     close: () => void syslog.close(),
   };
@@ -89,8 +99,8 @@ class FileSink implements ErrorSink {
     }
   }
 
-  write(line: string): void {
-    if (this.#descriptor !== undefined) writeLine(this.#descriptor, line);
+  write(line: string): boolean {
+    return this.#descriptor !== undefined && writeLine(promptOf(this.#descriptor), line);
   }
 
   /** Keeps the old file if the new one cannot be opened, or is the same. */
@@ -133,14 +143,27 @@ export function tellOperator(message: string, level: Level = 'alert'): void {
   writeLine(STDERR, `gw: [${level}] ${message}`);
 }
 
-/** Writes a line with one call, so that lines of several threads and processes do not mix. */
-function writeLine(descriptor: number, line: string): void {
+/**
+ * Writes a line with one call, so that lines of several threads and processes do not mix. Returns false if nothing of it was
+ * written: the disk is full, or nobody reads the pipe.
+ */
+function writeLine(descriptor: number, line: string): boolean {
   const bytes = Buffer.from(line);
   try {
-    writeSync(descriptor, Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END]));
+    return writeSync(descriptor, Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END])) > 0;
   } catch {
-    // The failure cannot be reported anywhere else.
+    return false;
   }
+}
+
+/** The descriptors by which this thread writes to the standard streams. */
+const PROMPT = new Map<number, number>();
+
+function promptOf(descriptor: number): number {
+  if (descriptor !== STDOUT && descriptor !== STDERR) return descriptor;
+  const known = PROMPT.get(descriptor) ?? openPrompt(descriptor);
+  PROMPT.set(descriptor, known);
+  return known;
 }
 
 /** Returns where to cut a line, never inside a UTF-8 character. */
@@ -168,6 +191,8 @@ export interface LogWriter {
   readonly opener?: LogOpener;
   /** True if a file that cannot be opened is reported by others, or opened by `reopen`: until then its lines are lost. */
   readonly opensLater?: boolean;
+  /** Called with the path of a log, or `syslog`, and the number of lines that it has lost. */
+  readonly dropped?: ((log: string, lines: number) => void) | undefined;
   /** Receives the reason why a log could not be reopened. Default: the logs, where that one writes to its old file. */
   readonly tell?: (trouble: string) => void;
 }
@@ -176,7 +201,13 @@ interface OpenTarget {
   readonly threshold: number;
   readonly isJson: boolean;
   readonly sink: ErrorSink;
+  /** Lines that were lost and are not yet told. */
+  lost: number;
+  toldMs: number;
 }
+
+/** A log tells at most this often that lines of it were lost, once it takes lines again. */
+const LOST_INTERVAL_MS = 1_000;
 
 /**
  * Opens the error logs. Default: `logs/error.log` below the prefix if that directory exists, else stderr. If a file
@@ -197,6 +228,8 @@ class OpenErrorLogs implements LogFiles {
       threshold: LEVELS.indexOf(target.level),
       isJson: target.format === 'json',
       sink: openSink(target, writer),
+      lost: 0,
+      toldMs: -Infinity,
     }));
   }
 
@@ -211,11 +244,36 @@ class OpenErrorLogs implements LogFiles {
     const text = errorText(line);
     let asText: string | undefined;
     let asJson: string | undefined;
-    for (const { threshold, isJson, sink } of this.#logs) {
-      if (severity < threshold) continue;
-      sink.write(isJson ? (asJson ??= jsonLine(line)) : (asText ??= textLine(line, text)), severity);
+    for (const log of this.#logs) {
+      if (severity < log.threshold) continue;
+      const written = log.isJson ? (asJson ??= jsonLine(line)) : (asText ??= textLine(line, text));
+      if (!log.sink.write(written, severity)) this.#lose(log);
+      else if (log.lost > 0) this.#tellLost(log);
     }
     this.#writer.listeners?.tell(text, line);
+  }
+
+  #lose(log: OpenTarget): void {
+    log.lost++;
+    this.#writer.dropped?.(log.sink.path, 1);
+  }
+
+  /** Tells that lines were lost, in the log that takes lines again. */
+  #tellLost(log: OpenTarget): void {
+    const nowMs = performance.now();
+    if (nowMs - log.toldMs < LOST_INTERVAL_MS) return;
+    const message = `${log.lost} lines of this log were lost: it could not be written`;
+    const line: ErrorLine = {
+      level: LOST,
+      message,
+      context: undefined,
+      timeMs: Date.now(),
+      tid: this.#writer.tid,
+    };
+    const text = log.isJson ? jsonLine(line) : textLine(line, errorText(line));
+    if (!log.sink.write(text, LEVELS.indexOf(LOST))) return;
+    log.lost = 0;
+    log.toldMs = nowMs;
   }
 
   reopen(): void {

@@ -33,7 +33,20 @@ export function standardStream(path: string): 1 | 2 | undefined {
   return undefined;
 }
 
-const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY, W_OK } = constants;
+const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY, W_OK } = constants;
+
+/**
+ * Opens standard output or error so that a write never waits for the reader of a pipe or a terminal: it fails instead
+ * (EAGAIN). Returns the stream itself, whose writes may wait, if it is a socket or may not be opened again.
+ */
+export function openPrompt(stream: 1 | 2): number {
+  try {
+    if (fstatSync(stream).isFile()) return stream;
+    return openSync(`/proc/self/fd/${stream}`, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    return stream;
+  }
+}
 
 /** A log that root has opened for this process, which keeps it open and owns the file. */
 export interface HeldLog {

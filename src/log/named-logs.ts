@@ -22,6 +22,8 @@ interface NamedLine {
   readonly root: string;
   /** Receives the reason why the line is not written. */
   readonly tell: (trouble: string) => void;
+  /** Called with the number of lines that are lost. */
+  readonly dropped?: ((lines: number) => void) | undefined;
 }
 
 /** Logs whose path is computed for each line. The methods never throw or reject. */
@@ -73,11 +75,17 @@ class NamedLogFiles implements NamedLogs {
     if (rules.max > 0) this.#sweep = setInterval(() => this.#soon(), rules.inactiveMs).unref();
   }
 
-  write({ path, line, root, tell }: NamedLine): void {
-    if (this.#waitingLength > MAX_WAITING) return;
+  write({ path, line, root, tell, dropped }: NamedLine): void {
+    if (this.#waitingLength > MAX_WAITING) return dropped?.(1);
     this.#waitingLength += line.length + 1;
     const key = `${path}\0${root}`;
-    this.#waiting.set(key, { path, root, tell, line: `${this.#waiting.get(key)?.line ?? ''}${line}\n` });
+    this.#waiting.set(key, {
+      path,
+      root,
+      tell,
+      dropped,
+      line: `${this.#waiting.get(key)?.line ?? ''}${line}\n`,
+    });
     this.#soon();
   }
 
@@ -109,7 +117,7 @@ class NamedLogFiles implements NamedLogs {
       this.#waiting.delete(key);
       this.#waitingLength -= lines.line.length;
       const trouble = await absenceOf(lines.root);
-      if (trouble === undefined) await this.#append(lines.path, lines.line);
+      if (trouble === undefined) await this.#append(lines);
       else lines.tell(`testing "${lines.root}" existence failed (${trouble}) while logging request`);
     }
     const staleMs = performance.now() - this.#rules.inactiveMs;
@@ -118,7 +126,7 @@ class NamedLogFiles implements NamedLogs {
     await this.#forget(({ sinceMs }) => all || sinceMs < staleMs);
   }
 
-  async #append(path: string, text: string): Promise<void> {
+  async #append({ path, line: text, dropped }: NamedLine): Promise<void> {
     const file = this.#files.get(path) ?? closedFile();
     this.#files.delete(path);
     let call = 'open';
@@ -129,6 +137,7 @@ class NamedLogFiles implements NamedLogs {
       await file.handle?.appendFile(text);
       await this.#keep(path, file);
     } catch (error) {
+      dropped?.(text.split('\n').length - 1);
       this.#tell(`${systemFailure(call, path, error)} while logging request`);
       await shut(file);
     }

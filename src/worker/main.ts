@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
+import { countLostLines } from '../contract/index.ts';
 import { LogOpener } from '../log/index.ts';
 import { countOpenFiles, openFilesLimit, openThreadClock } from '../system/index.ts';
 import { type Counter, Counters, type Gauge, type Metric } from '../zone/index.ts';
@@ -95,8 +96,9 @@ function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
   const { core, prefix } = shipment.plan.main;
   const logOpener = new LogOpener();
   logOpener.use(shipment.logs);
-  const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId, opener: logOpener });
   const metrics = new Counters(shipment.counters, workerId);
+  const dropped = countLostLines(metrics);
+  const log = new ThreadLog(core.errorLogs, { prefix, tid: workerId, opener: logOpener, dropped });
   const stopSign = new Int32Array(heartbeats, 0, 1);
   const isDraining = (): boolean => Atomics.load(stopSign, 0) === 1;
   const heartbeat = new Heartbeat(heartbeats, workerId);

@@ -125,3 +125,17 @@ test('closing waits until every line is written', async (t) => {
   await logs.close();
   expect(['a', 'b', 'c'].map(read)).toEqual(['x\n', 'x\n', 'x\n']);
 });
+
+test('lines of a file that cannot be written are counted as lost', async (t) => {
+  const { logs, directory, troubles } = logsOf(t, {});
+  let lost = 0;
+  const line = {
+    path: '/dev/full',
+    root: directory,
+    tell: () => undefined,
+    dropped: (n: number) => (lost += n),
+  };
+  for (const text of ['one', 'two', 'three']) logs.write({ ...line, line: text });
+  await expect.poll(() => lost).toBe(3);
+  expect(troubles).toEqual([expect.stringContaining('(28: No space left on device)')]);
+});

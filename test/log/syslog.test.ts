@@ -42,7 +42,7 @@ function target(words: string): SyslogTarget {
 }
 
 function open(t: Owner, words: string, troubles: string[] = []) {
-  const syslog = openSyslog(target(words), (trouble) => troubles.push(trouble));
+  const syslog = openSyslog(target(words), { tell: (trouble) => troubles.push(trouble) });
   t.onTestFinished(() => syslog.close());
   return syslog;
 }
@@ -89,7 +89,9 @@ test('a server that refuses datagrams is reported once', async () => {
   const { port } = closed.address();
   await new Promise<void>((resolve) => void closed.close(resolve));
   const troubles: string[] = [];
-  const syslog = openSyslog(target(`server=127.0.0.1:${port}`), (trouble) => troubles.push(trouble));
+  const syslog = openSyslog(target(`server=127.0.0.1:${port}`), {
+    tell: (trouble) => troubles.push(trouble),
+  });
   for (let sent = 0; sent < 10; sent += 1) syslog.write('x');
   await expect.poll(() => troubles.length).toBeGreaterThan(0);
   await syslog.close();
@@ -142,4 +144,12 @@ test.skipIf(!HAS_LOGGER)('a missing Unix socket is reported (by logger of util-l
   const troubles: string[] = [];
   open(t, 'server=unix:/nowhere/log', troubles).write('one');
   await expect.poll(() => troubles).toEqual([expect.stringContaining('/nowhere/log')]);
+});
+
+test('messages beyond those that wait for the name of the server are lost, and counted', async (t) => {
+  let lost = 0;
+  const syslog = openSyslog(target('server=127.0.0.1:9'), { tell: () => undefined, dropped: () => lost++ });
+  t.onTestFinished(() => syslog.close());
+  for (let n = 0; n < 1_200; n++) syslog.write(`message ${n}`);
+  expect(lost).toBe(200);
 });

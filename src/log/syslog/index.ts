@@ -25,8 +25,15 @@ interface Syslog {
  */
 const REPORT_INTERVAL_MS = 60_000;
 
-/** Opens a syslog destination (RFC 3164). `tell` receives each new problem, and once a minute while it lasts. */
-export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void): Syslog {
+interface SyslogOwner {
+  /** Receives each new problem, and once a minute while it lasts. */
+  readonly tell: (trouble: string) => void;
+  /** Called for each message that is lost. */
+  readonly dropped?: (() => void) | undefined;
+}
+
+/** Opens a syslog destination (RFC 3164). */
+export function openSyslog(target: SyslogTarget, { tell, dropped = () => undefined }: SyslogOwner): Syslog {
   const { server, facility, severity: usual } = target;
   let last = { trouble: '', atMs: 0 };
   const report = (trouble: string): void => {
@@ -37,8 +44,8 @@ export function openSyslog(target: SyslogTarget, tell: (trouble: string) => void
   };
   const channel: SyslogChannel =
     server.kind === 'udp'
-      ? new UdpChannel(server, target, report)
-      : new LoggerChannel(server.path, target, report);
+      ? new UdpChannel(server, target, { tell: report, dropped })
+      : new LoggerChannel(server.path, target, { tell: report, dropped });
   return {
     write: (message, severity = usual) => channel.send(facility * 8 + severity, message),
     close: () => channel.close(),

@@ -28,17 +28,23 @@ function argumentsOf(path: string, { tag, hostname }: Pick<SyslogTarget, 'tag' |
 export class LoggerChannel {
   readonly #arguments: readonly string[];
   readonly #tell: (trouble: string) => void;
+  readonly #dropped: () => void;
   #program: Logger | undefined;
   #startedMs = -Infinity;
 
-  constructor(path: string, target: Pick<SyslogTarget, 'tag' | 'hostname'>, tell: (trouble: string) => void) {
+  constructor(
+    path: string,
+    target: Pick<SyslogTarget, 'tag' | 'hostname'>,
+    { tell, dropped }: { readonly tell: (trouble: string) => void; readonly dropped: () => void },
+  ) {
     this.#arguments = argumentsOf(path, target);
     this.#tell = tell;
+    this.#dropped = dropped;
   }
 
   send(priority: number, message: string): void {
     const input = this.#running()?.stdin;
-    if (!input || input.writableLength > MAX_WAITING_BYTES) return;
+    if (!input || input.writableLength > MAX_WAITING_BYTES) return this.#dropped();
     input.write(`<${priority}>${message.replace(LINE_ENDS, ' ')}\n`);
   }
 

@@ -23,6 +23,7 @@ export class UdpChannel {
   /** The text between the time and the message. */
   readonly #origin: string;
   readonly #tell: (trouble: string) => void;
+  readonly #dropped: () => void;
   #socket: Socket | undefined;
   #waiting: Buffer[] = [];
   #retry: NodeJS.Timeout | undefined;
@@ -33,11 +34,12 @@ export class UdpChannel {
   constructor(
     server: UdpServer,
     { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
-    tell: (trouble: string) => void,
+    { tell, dropped }: { readonly tell: (trouble: string) => void; readonly dropped: () => void },
   ) {
     this.#server = server;
     this.#origin = names ? `${HOSTNAME} ${tag}: ` : `${tag}: `;
     this.#tell = tell;
+    this.#dropped = dropped;
     this.#connect();
   }
 
@@ -46,6 +48,7 @@ export class UdpChannel {
     const packet = Buffer.from(text).subarray(0, MAX_PACKET_BYTES);
     if (this.#socket) this.#give(this.#socket, packet);
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(packet);
+    else this.#dropped();
   }
 
   close(): Promise<void> {
@@ -60,7 +63,10 @@ export class UdpChannel {
   #give(socket: Socket, packet: Buffer): void {
     this.#unsent++;
     socket.send(packet, (error) => {
-      if (error) this.#tell(this.#failed(error));
+      if (error) {
+        this.#dropped();
+        this.#tell(this.#failed(error));
+      }
       if (--this.#unsent === 0) this.#whenSent?.();
     });
   }

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { nearest } from '../../config/index.ts';
-import { type Build, missingSyslogHosts, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import {
+  type Build,
+  countLostLines,
+  missingSyslogHosts,
+  moduleFor,
+  type WorkerScope,
+} from '../../contract/index.ts';
 import { type Exchange, logContext, type LogStep } from '../../http/index.ts';
 import { type NamedLogRules, openAccessLog, openNamedLogs, openSyslog } from '../../log/index.ts';
 import {
@@ -34,10 +40,12 @@ function openTarget(target: WrittenTarget, cache: NamedLogRules, worker: WorkerS
   return { target, compile: openFile(target, worker) };
 }
 
-const DROPPED = {
-  name: 'gw_log_dropped_total',
-  help: 'Lines of access logs that were lost: the file could not be opened, or too many lines waited for it.',
-};
+/** Returns the function that counts lost lines of a log. */
+function lossOf(log: string, worker: WorkerScope): (lines: number) => void {
+  const count = countLostLines(worker.metrics);
+  count(log, 0);
+  return (lines) => count(log, lines);
+}
 
 function openFile(target: FileTarget, worker: WorkerScope): Compile {
   const { bufferBytes, flushMs = 0, gzipLevel } = target;
@@ -46,8 +54,7 @@ function openFile(target: FileTarget, worker: WorkerScope): Compile {
   const opened = worker.share(
     `access_log ${path} ${bufferBytes} ${flushMs} ${gzipLevel ?? ''}`,
     () => {
-      const dropped = (lines: number): void => worker.metrics.counter(DROPPED, { log: path }).add(lines);
-      dropped(0);
+      const dropped = lossOf(path, worker);
       return openAccessLog({ path, bufferBytes, flushMs, gzipLevel, log, opener, dropped });
     },
     (file) => file.close(),
@@ -59,7 +66,11 @@ function openFile(target: FileTarget, worker: WorkerScope): Compile {
 function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
   const server = worker.share(
     `access_log syslog ${JSON.stringify(syslog)}`,
-    () => openSyslog(syslog, (trouble) => worker.log.write('error', `syslog: ${trouble}`)),
+    () => {
+      const lost = lossOf('syslog', worker);
+      const tell = (trouble: string): void => worker.log.write('error', `syslog: ${trouble}`);
+      return openSyslog(syslog, { tell, dropped: () => lost(1) });
+    },
     (opened) => opened.close(),
   );
   return () => (_, line) => server.write(line);
@@ -77,6 +88,7 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
     (opened) => opened.close(),
   );
   worker.onReopen(logs.reopen);
+  const dropped = lossOf(`${directory}/`, worker);
   return (build) => {
     // The address must be kept, since the connection may be closed before the line is written.
     build.needPeer();
@@ -90,7 +102,13 @@ function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worke
       if (path.startsWith('/') || path.endsWith('/') || path === '' || UNSAFE_NAME.test(path))
         error(x, `log path "${path}" leaves "${directory}"`);
       else if (root !== undefined)
-        logs.write({ path: join(directory, path), line, root, tell: (trouble) => error(x, trouble) });
+        logs.write({
+          path: join(directory, path),
+          line,
+          root,
+          dropped,
+          tell: (trouble) => error(x, trouble),
+        });
     };
   };
 }

@@ -1,5 +1,11 @@
 import type { Build, LocationFacts } from '../../contract/index.ts';
-import { beginSpan, compilePhasesOf, type Exchange, requestId, type RequestPhases } from '../../http/index.ts';
+import {
+  beginSpan,
+  compilePhasesOf,
+  type Exchange,
+  requestId,
+  type RequestPhases,
+} from '../../http/index.ts';
 import { isStatementError, type WireError } from '../../postgres/index.ts';
 import type { Identity } from './auth/index.ts';
 import { type Batches, type BatchSteps, compileBatches } from './batch/index.ts';
