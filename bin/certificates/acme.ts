@@ -22,11 +22,13 @@ export interface RecordOptions extends AcmeOptions {
 /** Options of `gw acme renew`. */
 export interface RenewOptions extends AcmeOptions {
   readonly all?: boolean;
+  readonly issuer?: string;
 }
 
 /** Options of `gw acme revoke`. */
 export interface RevokeOptions extends AcmeOptions {
   readonly reason: string;
+  readonly issuer?: string;
 }
 
 /** One certificate; the fields of `--json`. */
@@ -48,12 +50,17 @@ interface Known {
   readonly names: readonly string[];
 }
 
-/** Loads what a configuration says about certificates; a number is an exit code. */
-function loadAcme(options: AcmeOptions): AcmePlan | number {
+/** Loads what a configuration says about certificates (of one issuer); a number is an exit code. */
+function loadAcme(options: AcmeOptions, only?: string): AcmePlan | number {
   const loaded = loadConfig(options);
   if (!loaded) return 1;
   const plan = acmePlan(loaded.plan);
-  return plan.issuers.length === 0 ? fail('no "acme_issuer" is configured', 2) : plan;
+  if (plan.issuers.length === 0) return fail('no "acme_issuer" is configured', 2);
+  if (only === undefined) return plan;
+  const issuers = plan.issuers.filter(({ name }) => name === only);
+  return issuers.length === 0
+    ? fail(`no "acme_issuer" is called "${visible(only)}"`, 2)
+    : { ...plan, issuers };
 }
 
 /** The certificates of the configuration, and those on demand that are stored. */
@@ -171,17 +178,27 @@ async function domainOf(issuer: AcmeIssuer): Promise<string> {
 
 const SILENT = { write: (): void => undefined };
 
-/** `gw acme renew`. Exit code 1: a request cannot be left in the state directory; 2: there is no such certificate. */
-export async function acmeRenew(ids: readonly string[], { all, ...options }: RenewOptions): Promise<number> {
-  const plan = loadAcme(options);
+/**
+ * `gw acme renew` of ids, or of names: then of each certificate that is ordered for the name.
+ * Exit code 1: a request cannot be left in the state directory; 2: there is no such certificate.
+ */
+export async function acmeRenew(
+  wanted: readonly string[],
+  { all, issuer: of, ...options }: RenewOptions,
+): Promise<number> {
+  const plan = loadAcme(options, of);
   if (typeof plan === 'number') return plan;
-  if (all === true ? ids.length > 0 : ids.length === 0)
-    return fail('expected the ids of certificates, or --all\n  gw acme status lists them', 2);
+  if (all === true ? wanted.length > 0 : wanted.length === 0)
+    return fail('expected ids or names of certificates, or --all\n  gw acme status lists them', 2);
   try {
     const known = await knownOf(plan);
-    const missing = ids.find((id) => !known.some((one) => one.id === id));
-    if (missing !== undefined) return fail(unknown(missing, known), 2);
-    for (const { id, issuer } of known.filter((one) => all === true || ids.includes(one.id))) {
+    const chosen = new Set(all === true ? known : []);
+    for (const each of wanted) {
+      const meant = meantBy(each, known);
+      if (meant.length === 0) return fail(unknown(each, known), 2);
+      for (const one of meant) chosen.add(one);
+    }
+    for (const { id, issuer } of chosen) {
       // The gateway makes it: this account may be another one.
       if (issuer.statePath !== undefined && !existsSync(issuer.statePath))
         return fail(`"${visible(issuer.statePath)}" does not exist yet: start the gateway first`, 1);
@@ -194,9 +211,25 @@ export async function acmeRenew(ids: readonly string[], { all, ...options }: Ren
   }
 }
 
-function unknown(id: string, known: readonly Known[]): string {
-  const listed = known.slice(0, 20).map((one) => `\n  ${visible(one.id)}`);
-  return `there is no certificate "${visible(id)}"; there are:${listed.join('')}`;
+/** The certificates with an id, or else those that are ordered for a name. */
+function meantBy(wanted: string, known: readonly Known[]): readonly Known[] {
+  const byId = known.filter(({ id }) => id === wanted);
+  const name = wanted.toLowerCase();
+  return byId.length > 0 ? byId : known.filter(({ names }) => names.includes(name));
+}
+
+function unknown(wanted: string, known: readonly Known[]): string {
+  return `there is no certificate "${visible(wanted)}"; ${listOf(known)}`;
+}
+
+/** The first 20, with their issuers and the names that an id does not tell. */
+function listOf(known: readonly Known[]): string {
+  const listed = known.slice(0, 20).map(({ id, names, issuer }) => {
+    const others = names.filter((name) => name !== id);
+    const what = others.length > 0 ? ` for ${visible(others.join(' '))}` : '';
+    return `\n  ${visible(id)}${what}, of issuer "${issuer.name}"`;
+  });
+  return `there are:${listed.join('')}`;
 }
 
 const REASONS: Readonly<Record<string, number>> = {
@@ -207,15 +240,24 @@ const REASONS: Readonly<Record<string, number>> = {
   cessation: 5,
 };
 
-/** `gw acme revoke`. Exit code 1: the authority has not revoked it; 2: there is no such certificate. */
-export async function acmeRevoke(id: string, { reason, ...options }: RevokeOptions): Promise<number> {
-  const plan = loadAcme(options);
+/**
+ * `gw acme revoke` of an id, or of a name that one certificate is ordered for.
+ * Exit code 1: the authority has not revoked it; 2: there is no such certificate, or more than one.
+ */
+export async function acmeRevoke(
+  wanted: string,
+  { reason, issuer: of, ...options }: RevokeOptions,
+): Promise<number> {
+  const plan = loadAcme(options, of);
   if (typeof plan === 'number') return plan;
   try {
     const known = await knownOf(plan);
-    const one = known.find((each) => each.id === id);
-    if (!one) return fail(unknown(id, known), 2);
-    const { issuer } = one;
+    const meant = meantBy(wanted, known);
+    const [one] = meant;
+    if (!one) return fail(unknown(wanted, known), 2);
+    if (meant.length > 1)
+      return fail(`${meant.length} certificates are for "${visible(wanted)}"; ${listOf(meant)}`, 2);
+    const { id, issuer } = one;
     const pair = await asOwnerOf(issuer, () => openState(issuer).pair(id));
     if (!pair)
       return fail(`there is no certificate "${visible(id)}" in "${issuer.statePath ?? 'memory'}"`, 1);

@@ -32,16 +32,20 @@ export function addCertificates(gw: Command, finish: Finish): void {
     .action(async (options: RecordOptions) => {
       finish(await (await import('./acme.ts')).acmeRecords(options));
     });
-  configured(acme.command('renew [id...]'))
+  configured(acme.command('renew'))
     .description('have the running gateway order new certificates within seconds')
+    .argument('[certificate...]', 'an id (gw acme status lists them) or a name')
     .option('--all', 'all certificates of the configuration')
-    .action(async (ids: readonly string[], options: RenewOptions) => {
-      finish(await (await import('./acme.ts')).acmeRenew(ids, options));
+    .option('--issuer <name>', 'only those of this issuer')
+    .action(async (wanted: readonly string[], options: RenewOptions) => {
+      finish(await (await import('./acme.ts')).acmeRenew(wanted, options));
     });
-  configured(acme.command('revoke <id>'))
+  configured(acme.command('revoke'))
     .description('revoke a certificate at its authority, and have the running gateway order another one')
+    .argument('<certificate>', 'its id (gw acme status lists them) or a name')
+    .option('--issuer <name>', 'only one of this issuer')
     .addOption(new Option('--reason <reason>', 'why').choices(REASONS).default('unspecified'))
-    .action(async (id: string, options: RevokeOptions) => {
-      finish(await (await import('./acme.ts')).acmeRevoke(id, options));
+    .action(async (wanted: string, options: RevokeOptions) => {
+      finish(await (await import('./acme.ts')).acmeRevoke(wanted, options));
     });
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { chmod, type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { ComplexValue } from '../config/index.ts';
 import { type Exchange, parseHttpDate } from '../http/index.ts';
 import type { BodyTaker } from '../bodies/index.ts';
-import { systemFailure } from '../system/index.ts';
+import { makeDirectory, systemFailure } from '../system/index.ts';
 import type { AcceptedResponse } from '../cache/index.ts';
 import type { ForwardingBuild } from './forwarding-build.ts';
 
@@ -170,7 +170,7 @@ class StoredFile {
   async #open(): Promise<void> {
     // Accounts that may read the files may enter their directories.
     const { mode } = this.#facts;
-    await mkdir(dirname(this.#path), { recursive: true, mode: mode | ((mode & 0o444) >> 2) | 0o300 });
+    await makeDirectory(dirname(this.#path), mode | ((mode & 0o444) >> 2) | 0o300);
     this.#file = await open(this.#temporary, FLAGS, 0o600);
   }
 

@@ -15,6 +15,7 @@ export {
   tryContext,
   verifyError,
 } from './certificates.ts';
+export { makeDirectory, makeDirectorySync } from './directories.ts';
 export { flushAtEndOfTurn } from './end-of-turn.ts';
 export { systemFailure, systemReason, unreachableReason } from './failure.ts';
 export { beginReading, type ReadFile, readerOf, removeLeftovers, replaceDurably } from './files.ts';

@@ -85,6 +85,27 @@ test('gw acme renew makes no directory in the place of the gateway', async (t) =
   expect(existsSync(join(dir, 'state'))).toBe(false);
 });
 
+test('gw acme renew takes the name that a certificate is for, in any case', async (t) => {
+  const { dir } = await stored(t);
+  const { code, stdout } = await gw(dir, ['acme', 'renew', 'B.test', ID, '-c', 'gw.conf', '-p', dir]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${ID}: a new certificate is requested\n` });
+  expect(readdirSync(join(dir, 'state', 'requests'))).toEqual([`renew-${ID}`]);
+});
+
+test('gw acme revoke takes a name, and asks which one if several certificates are for it', async (t) => {
+  const { dir, authority } = await stored(t);
+  const second = `acme_issuer other { uri ${authority.url}; state_path other; accept_terms_of_service; }
+    server { listen 127.0.0.1:2; server_name a.test c.test; acme_certificate other; } }`;
+  const revoke = ['acme', 'revoke', 'a.test', '-c', 'gw.conf', '-p', dir];
+  const both = `${ID} for a.test b.test, of issuer "test"`;
+  writeFileSync(join(dir, 'gw.conf'), confOf(authority.url).replace(/\}\n$/, second));
+  const several = await gw(dir, revoke);
+  expect(several).toMatchObject({ code: 2, stdout: '' });
+  expect(several.stderr).toContain(`gw: 2 certificates are for "a.test"; there are:\n  ${both}\n`);
+  const one = await gw(dir, [...revoke, '--issuer', 'test']);
+  expect(one).toMatchObject({ code: 0, stdout: `${ID}: revoked; a new certificate is requested\n` });
+});
+
 test.runIf(process.getuid?.() === 0)('what root leaves belongs to the account that serves', async (t) => {
   const { dir } = await stored(t);
   const account = 65_534;
@@ -99,16 +120,20 @@ test.runIf(process.getuid?.() === 0)('what root leaves belongs to the account th
 const refused = [
   {
     args: ['renew', 'c.test'],
-    stderr: `gw: there is no certificate "c.test"; there are:\n  ${ID}\n`,
+    stderr: `gw: there is no certificate "c.test"; there are:\n  ${ID} for a.test b.test, of issuer "test"\n`,
   },
   {
     args: ['renew'],
-    stderr: 'gw: expected the ids of certificates, or --all\n  gw acme status lists them\n',
+    stderr: 'gw: expected ids or names of certificates, or --all\n  gw acme status lists them\n',
+  },
+  {
+    args: ['renew', '--all', '--issuer', 'none'],
+    stderr: 'gw: no "acme_issuer" is called "none"\n',
   },
   { args: ['record'], stderr: 'gw: no issuer has "challenge dns-persist-01"\n' },
   {
     args: ['revoke', 'x/../y'],
-    stderr: `gw: there is no certificate "x/../y"; there are:\n  ${ID}\n`,
+    stderr: `gw: there is no certificate "x/../y"; there are:\n  ${ID} for a.test b.test, of issuer "test"\n`,
   },
 ];
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { helperEnvironment } from '../../system/index.ts';
 
 /** What the hook is to do with a TXT record. */
@@ -21,6 +22,8 @@ interface HookOptions {
 const TIMEOUT_MS = 60_000;
 /** Of what the program writes to stderr, the end is kept. */
 const KEPT_CHARACTERS = 4_096;
+/** How long the rest of stderr is waited for after the end of the program. */
+const STDERR_PATIENCE_MS = 500;
 /** Longest part of that in a message. */
 const SHOWN_CHARACTERS = 200;
 
@@ -59,12 +62,26 @@ export async function runDnsHook(
       else reject(new Error(`${what} ${reason}${lastLineOf(text, value)}`));
     };
     child.on('error', ({ message }) => ended(`cannot be run (${message})`));
-    // Not `close`: a process that it has left behind may hold stderr open.
     child.on('exit', (code, name_) => {
-      child.stderr.destroy();
-      ended(why ?? (code === 0 ? undefined : `ended with ${code === null ? name_ : `code ${code}`}`));
+      const reason = why ?? (code === 0 ? undefined : `ended with ${code === null ? name_ : `code ${code}`}`);
+      afterEnd(child.stderr, reason === undefined ? 0 : STDERR_PATIENCE_MS, () => ended(reason));
     });
   });
+}
+
+/**
+ * Calls back when a stream has ended, or after a time. What a program has written may arrive after its exit, and a process
+ * that it has left behind may hold its stderr open.
+ */
+function afterEnd(stream: Readable, mostMs: number, then: () => void): void {
+  const end = (): void => {
+    clearTimeout(patience);
+    stream.off('end', end);
+    stream.destroy();
+    then();
+  };
+  const patience = setTimeout(end, stream.readableEnded ? 0 : mostMs);
+  stream.once('end', end);
 }
 
 function killGroup(pid: number): void {

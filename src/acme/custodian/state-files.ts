@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, lstat, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isAlive, replaceDurably, systemFailure } from '../../system/index.ts';
+import { isAlive, makeDirectory, replaceDurably, systemFailure } from '../../system/index.ts';
 
 /** A file of another size is none of ours. */
 const MOST_BYTES = 1_048_576;
@@ -131,7 +131,7 @@ export class StateFiles {
   async #replace(whole: string, text: string): Promise<void> {
     const directory = dirname(whole);
     if (!this.#directories.has(directory)) {
-      await mkdir(directory, { recursive: true, mode: PRIVATE });
+      await makeDirectory(directory, PRIVATE);
       if (!(await lstat(directory)).isDirectory()) throw new Error('it is no directory');
       this.#directories.add(directory);
     }

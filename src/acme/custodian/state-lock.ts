@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { constants, readFileSync, readlinkSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, parseJson } from '../../json.ts';
-import { isAlive } from '../../system/index.ts';
+import { isAlive, makeDirectory } from '../../system/index.ts';
 
 /** Who has written a lock. */
 interface Holder {
@@ -137,7 +137,7 @@ export class StateLock {
   async #make(): Promise<boolean> {
     let file: FileHandle | undefined;
     try {
-      await mkdir(this.#parts.root, { recursive: true, mode: PRIVATE }).catch(() => undefined);
+      await makeDirectory(this.#parts.root, PRIVATE).catch(() => undefined);
       file = await open(this.#path, 'wx', 0o600);
       await file.writeFile(this.#text);
       return true;

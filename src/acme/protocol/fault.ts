@@ -87,16 +87,26 @@ function described({ kind, detail, identifier }: Subproblem): string {
   return identifier === undefined ? what : `${identifier}: ${what}`;
 }
 
-/** Returns the fault of a response that reports failure. */
+/** Returns the fault of a response that reports failure. Its message names the URL, if given, if there is no problem document. */
 export function responseFault(response: {
+  readonly url?: string;
   readonly status: number;
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 }): AcmeFault {
-  const { status, text, retryAfterMs } = response;
+  const { url, status, text, retryAfterMs } = response;
   const facts = { status, retryAfterMs };
   const fault = problemFault(parseJson(text), facts);
   if (fault) return fault;
   const what = status >= 300 && status < 400 ? 'redirects are not followed' : 'no problem document';
-  return new AcmeFault(`status ${status}, ${what}`, { kind: 'malformed response', ...facts });
+  return new AcmeFault(
+    `status ${status}, ${what}${url === undefined ? '' : `, at ${shownText(bare(url))}`}`,
+    { kind: 'malformed response', ...facts },
+  );
+}
+
+/** A URL without credentials and query. */
+function bare(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }

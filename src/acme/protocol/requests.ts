@@ -70,7 +70,8 @@ export class AcmeRequests {
 
   /** Asks for a public resource, which needs no signature. Rejects with an `AcmeFault`. */
   async get(url: string): Promise<AcmeResponse> {
-    return succeeded(await this.#send(url, { method: 'GET' }));
+    const response = await this.#send(url, { method: 'GET' });
+    return succeeded({ ...response, url });
   }
 
   /** Sends a signed request. Rejects with an `AcmeFault`. */
@@ -149,7 +150,7 @@ export class AcmeRequests {
   }
 }
 
-function succeeded(response: AcmeResponse): AcmeResponse {
+function succeeded(response: AcmeResponse & { readonly url?: string }): AcmeResponse {
   if (response.status < 200 || response.status >= 300) throw responseFault(response);
   return response;
 }

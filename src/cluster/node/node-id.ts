@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorLog } from '../../log/index.ts';
-import { systemFailure } from '../../system/index.ts';
+import { makeDirectorySync, systemFailure } from '../../system/index.ts';
 
 /** The form of the name of a node. */
 export const NODE_ID = /^[\w.-]{1,64}$/;
@@ -23,7 +23,7 @@ export function keptNodeId(statePath: string, log: ErrorLog): string {
     .slice(0, 40);
   const made = `${host === '' ? 'node' : host}-${randomBytes(3).toString('hex')}`;
   try {
-    mkdirSync(statePath, { recursive: true });
+    makeDirectorySync(statePath);
     writeFileSync(path, `${made}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     log.write('error', systemFailure('write', path, error));

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorLog } from '../../log/index.ts';
-import { replaceDurably, systemFailure } from '../../system/index.ts';
+import { makeDirectorySync, replaceDurably, systemFailure } from '../../system/index.ts';
 
 /** How often the position is written, if it has changed. */
 const WRITE_MS = 1_000;
@@ -87,7 +87,7 @@ export class KeptPosition {
         this.#log.write('error', systemFailure('open', this.#path, error));
     }
     try {
-      mkdirSync(directory, { recursive: true });
+      makeDirectorySync(directory);
     } catch {
       // The write that follows fails, and is logged.
     }

@@ -3,7 +3,6 @@ import {
   constants,
   existsSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -13,7 +12,14 @@ import { dirname, join, resolve } from 'node:path';
 import type { ListenAddress, WrittenFiles } from '../../contract/index.ts';
 import { type HeldLog, identityOf, standardStream } from '../../log/index.ts';
 import { addressText, type GatewayPlan, type PortPlan } from '../../plan/index.ts';
-import { type Account, appendAsRoot, give, openToAppend, rootPath } from '../../system/index.ts';
+import {
+  type Account,
+  appendAsRoot,
+  give,
+  makeDirectorySync,
+  openToAppend,
+  rootPath,
+} from '../../system/index.ts';
 import type { Holdings, OpenedLogs } from './protocol.ts';
 
 /** Returns the holdings of a configuration that an account serves. */
@@ -91,8 +97,8 @@ export function handOver(
 function handOverDirectory(path: string, account: Account): void {
   const directory = rootPath(path);
   if (directory === undefined) return;
-  mkdirSync(dirname(directory), { recursive: true, mode: 0o711 });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectorySync(dirname(directory), 0o711);
+  makeDirectorySync(directory, 0o700);
   if ((statSync(directory).mode & OTHERS_WRITE) !== 0) return;
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     if (entry.isFile()) attempt(() => handOverFile(join(directory, entry.name), account));

@@ -75,10 +75,17 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
     master.provide(PLAN, acmePlanOf(configs.flatMap(({ served }) => served ?? [])));
   },
   async probe(config, live) {
-    const problems = await Promise.all(issuersOf(config).map((issuer) => probeIssuer(issuer, live)));
-    return problems.flatMap((problem) =>
-      problem ? [{ ...problem, field: config.issuers ? 'issuers' : 'acme' } as const] : [],
-    );
+    const written = config.issuers ?? [];
+    const problems = issuersOf(config).map(async (issuer, index) => {
+      const problem = await probeIssuer(issuer, live);
+      if (!problem) return [];
+      return [
+        index < written.length
+          ? ({ ...problem, field: 'issuers', index } as const)
+          : ({ ...problem, field: 'acme' } as const),
+      ];
+    });
+    return (await Promise.all(problems)).flat();
   },
   async provision(config, worker) {
     const certificates = openCertificates(config, worker);

@@ -195,7 +195,7 @@ const unused: ModuleRule<AcmeConfig> = {
   severity: 'warning',
   summary: 'a certificate that is ordered and that no client sees',
   why: 'The server shows the certificate of "ssl_certificate" instead, or none at all.',
-  fix: 'Remove "ssl_certificate" and "ssl_certificate_key", or write "ssl_certificate $acme_certificate" and "ssl_certificate_key $acme_certificate_key"; and listen with "ssl".',
+  fix: 'Once gw acme status lists it as valid, remove "ssl_certificate" and "ssl_certificate_key", or write "ssl_certificate $acme_certificate" and "ssl_certificate_key $acme_certificate_key"; and listen with "ssl".',
   bad: {
     in: 'http',
     text: site(

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import type { open, RootDatabase } from 'lmdb';
 import { CountedLine, type ErrorLog } from '../../log/index.ts';
+import { makeDirectorySync } from '../../system/index.ts';
 import type { Bytes, ConnectionState, Done, Reply, Store, StoreCommand, StoreFault } from './commands.ts';
 import type { StoreSettings } from './directives.ts';
 import { EMBEDDED_COMMANDS } from './embedded-commands.ts';
@@ -45,7 +45,7 @@ export class EmbeddedStore implements Store {
   #closed = false;
 
   constructor({ dir, settings, open, sweeps, log, versions }: EmbeddedStoreParts) {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDirectorySync(dir, 0o700);
     this.label = `embedded:${dir}`;
     this.versions = versions;
     this.#records = new Records(openEnvironment(open, dir));

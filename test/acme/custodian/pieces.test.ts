@@ -217,6 +217,16 @@ const hookCases = [
     script: 'head -c 3000000 /dev/zero | tr "\\0" x >&2; exit 1',
     fault: /ended with code 1: x{200}$/,
   },
+  {
+    it: 'ends before the reason that it has written arrives',
+    script: '(sleep 0.1; echo "no zone" >&2) & exit 1',
+    fault: /ended with code 1: no zone$/,
+  },
+  {
+    it: 'fails and leaves a process behind that holds stderr open',
+    script: 'echo "no zone" >&2; sleep 5 & exit 1',
+    fault: /ended with code 1: no zone$/,
+  },
   { it: 'is killed', script: 'kill -9 $$', fault: /ended with SIGKILL$/ },
   { it: 'does not end', script: 'sleep 100', timeoutMs: 200, fault: /did not end within 0\.2 s$/ },
 ];

@@ -414,6 +414,19 @@ test('an ACME authority whose certificate is not verified is asked too', async (
   expect(finding).toMatch(/^GW527 nothing can be ordered from issuer "le": .*ECONNREFUSED/);
 });
 
+test('each ACME authority that is away is found at its own issuer', async () => {
+  const away = (name: string): string =>
+    `acme_issuer ${name} { uri http://127.0.0.1:1/${name}; state_path off; accept_terms_of_service; }`;
+  const text = `http {\n${away('first')}\n${away('second')}\nserver { listen 127.0.0.1:8080; return 204; } }`;
+  const findings = await check(load({ confFile: '/gw.conf', name: 'gw.conf', prefix: '/', text }), {
+    live: true,
+  });
+  const lines = findings.flatMap(({ rule, span }) =>
+    rule === 'GW527' && span ? text.slice(0, span.start).split('\n').length : [],
+  );
+  expect(lines).toEqual([2, 3]);
+});
+
 test('every live rule has a case here', () => {
   expect(met).toEqual(LIVE);
 });
