@@ -1,7 +1,7 @@
 import type { LogContext } from '../log/index.ts';
 import type { Exchange } from './exchange.ts';
 import { LoggedExchange } from './logged-request.ts';
-import { requestLineOf } from './request.ts';
+import { requestLineOf, stateKey } from './request.ts';
 import { describeFailure, HttpFault } from './status.ts';
 
 /**
@@ -21,6 +21,13 @@ export function failRequest(x: Exchange, error: unknown): void {
   }
 }
 
+const SQLSTATE = stateKey<string>('SQLSTATE');
+
+/** Has the lines about a request from now on tell the code of an error of PostgreSQL. */
+export function noteSqlstate(x: Exchange, code: string): void {
+  x.setState(SQLSTATE, code);
+}
+
 /** Returns the fields that identify a request in the error log. */
 export function logContext(x: Exchange): LogContext {
   const { main } = x;
@@ -33,6 +40,7 @@ export function logContext(x: Exchange): LogContext {
     ...(main !== x && { subrequest: x.uri }),
     ...(request.hostHeader !== undefined && { host: request.hostHeader }),
     ...(request.referrer !== undefined && { referrer: request.referrer }),
+    sqlstate: x.state(SQLSTATE),
     about: new LoggedExchange(x),
   };
 }

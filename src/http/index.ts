@@ -25,7 +25,7 @@ export {
   mediaTypeTest,
   RANGED,
 } from './response-type.ts';
-export { failRequest, logContext } from './fail-request.ts';
+export { failRequest, logContext, noteSqlstate } from './fail-request.ts';
 export { tracedBy } from './logged-request.ts';
 export {
   compilePhasesOf,

@@ -1,6 +1,12 @@
 import type { Build, Explainer, LocationFacts, LocationParts } from '../../contract/index.ts';
 import type { Caches } from '../../cache/index.ts';
-import { compilePhasesOf, type Exchange, type HeaderFilter, type RequestPhases } from '../../http/index.ts';
+import {
+  compilePhasesOf,
+  type Exchange,
+  type HeaderFilter,
+  noteSqlstate,
+  type RequestPhases,
+} from '../../http/index.ts';
 import type { PieceBuffers } from '../../bodies/index.ts';
 import { type Authenticator, type Callers, compileCallers, isRejection, rejectionOf } from './auth/index.ts';
 import { compileCaching } from './caching/index.ts';
@@ -238,6 +244,7 @@ export function respondToError(
   if (x.aborted) return;
   const fault = faultOf(error, { authenticated });
   if (!fault) return;
+  if (isFromServer(error)) noteSqlstate(x, fault.code);
   if (fault.isWished) x.writeLog(lineOf(`${fault.code} ${fault.message}`), 'info');
   else if (fault.status >= 500 || x.done || fault.logged !== undefined)
     logFault(x, fault, outage.holds(fault) ? 'info' : 'error');

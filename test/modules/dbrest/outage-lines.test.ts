@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { startGateway } from '../../harness/gateway.ts';
 import { ownPostgres } from '../../harness/own-postgres.ts';
+import { postgres } from '../../harness/postgres.ts';
 
 const FIXTURE = 'create role anon; create table items (id int); grant select on items to anon';
 
@@ -26,4 +27,19 @@ test('an outage of a database is one line with the reason, and one when it is ov
   expect(about.length).toBeLessThanOrEqual(5);
   const ofRequests = gw.read('info.log').match(/\[info\] .*dbrest: PGRST00\d .*request: "GET \/items/g);
   expect(ofRequests?.length).toBeGreaterThan(30);
+});
+
+test('a line of JSON about an error of PostgreSQL has its code', async (t) => {
+  const { dsn } = await postgres(
+    'create view broken as select 1 / n as n from (values (0)) v(n); grant select on broken to anon',
+  );
+  const gw = await startGateway(t, `server { location / { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`, {
+    main: 'error_log json.log info json;',
+  });
+  expect((await gw.fetch('/broken')).status).toBe(400);
+  const line = gw
+    .read('json.log')
+    .split('\n')
+    .find((each) => each.includes('division by zero'));
+  expect(JSON.parse(line ?? '')).toMatchObject({ level: 'info', sqlstate: '22012' });
 });
