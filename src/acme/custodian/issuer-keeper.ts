@@ -157,6 +157,7 @@ export class IssuerKeeper {
     const { state, shared } = this.#parts;
     const kept = await state.certificate(entry.id);
     entry.restore(kept);
+    if (kept.authority !== undefined && kept.authority !== this.issuer.uri) await this.#leave(entry);
     // Another worker may have died before it could write.
     const pair = kept.pair ?? shared.certificate(entry.id);
     const examined = pair && (await examine(pair, entry.certificate, 'any time'));
@@ -165,6 +166,13 @@ export class IssuerKeeper {
       return this.#log('error', entry, `the stored one cannot serve: ${examined.fault}`);
     entry.facts = examined.facts;
     this.#share(entry, pair);
+  }
+
+  /** The issuer has moved to another authority, from a staging one to the real one say: the certificate serves meanwhile. */
+  async #leave(entry: KeptEntry): Promise<void> {
+    this.#log('notice', entry, `it comes from ${entry.authority}, and is ordered anew`);
+    entry.want();
+    await this.#parts.state.forgetOrder(entry.id);
   }
 
   /** Begins what is due. To be called some times in a second. */
@@ -369,6 +377,7 @@ export class IssuerKeeper {
   ): Promise<void> {
     const { state } = this.#parts;
     entry.settle(facts);
+    entry.authority = this.issuer.uri;
     await state.saveRecord(entry.id, entry);
     await state.savePair(entry.id, pair);
     this.#share(entry, pair);
@@ -460,11 +469,8 @@ export class IssuerKeeper {
       const entry = this.#entries.get(request.id);
       if (entry) {
         const isRevoked = request.kind === 'revoked';
-        this.#log(
-          'notice',
-          entry,
-          isRevoked ? 'it was revoked, and is ordered anew' : 'an operator wants it renewed',
-        );
+        const says = isRevoked ? 'it was revoked, and is ordered anew' : 'an operator wants it renewed';
+        this.#log('notice', entry, says);
         entry.attempts = { ...NO_ATTEMPTS, isWanted: true };
         await state.saveRecord(entry.id, entry);
       } else

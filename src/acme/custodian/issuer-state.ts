@@ -18,6 +18,8 @@ export interface OrderRecord {
 
 /** What is remembered of a certificate besides the certificate itself. */
 interface CertificateRecord {
+  /** The directory of the authority that issued it; `undefined`: none has yet. */
+  readonly authority?: string | undefined;
   readonly attempts: Attempts;
   readonly window?: RenewalWindow | undefined;
 }
@@ -135,8 +137,8 @@ export class IssuerState {
     if (isSaved) await this.#files.remove(pathOf(id, ORDER));
   }
 
-  async saveRecord(id: string, { attempts, window }: CertificateRecord): Promise<void> {
-    await this.#files.write(pathOf(id, STATE), `${JSON.stringify({ attempts, window })}\n`);
+  async saveRecord(id: string, { authority, attempts, window }: CertificateRecord): Promise<void> {
+    await this.#files.write(pathOf(id, STATE), `${JSON.stringify({ authority, attempts, window })}\n`);
   }
 
   async saveOrder(id: string, order: OrderRecord): Promise<void> {
@@ -232,8 +234,10 @@ function readPause(text: string): OrderPause | undefined {
 function readRecord(text: string): CertificateRecord | undefined {
   const json = parseJson(text);
   if (!isObject(json)) return undefined;
+  const { authority } = json;
   const attempts = readAttempts(json['attempts']);
-  return attempts && { attempts, window: readWindow(json['window']) };
+  if (!attempts || (authority !== undefined && typeof authority !== 'string')) return undefined;
+  return { authority, attempts, window: readWindow(json['window']) };
 }
 
 function readAttempts(json: unknown): Attempts | undefined {

@@ -23,6 +23,8 @@ export class KeptEntry {
   readonly id: string;
   /** It is ordered when a client asks for its name, and renewed as long as that succeeds. */
   readonly isOnDemand: boolean;
+  /** The directory of the authority that issued the certificate. */
+  authority: string | undefined;
   attempts: Attempts = NO_ATTEMPTS;
   window: RenewalWindow | undefined;
   order: OrderRecord | undefined;
@@ -44,8 +46,17 @@ export class KeptEntry {
   }
 
   /** Takes over what was stored. */
-  restore({ attempts, window, order }: Omit<KeptCertificate, 'pair'>): void {
-    Object.assign(this, { attempts, window, order });
+  restore({ authority, attempts, window, order }: Omit<KeptCertificate, 'pair'>): void {
+    Object.assign(this, { authority, attempts, window, order });
+  }
+
+  /** Has it ordered anew: what was remembered concerns another certificate than the one that is wanted. */
+  want(): void {
+    Object.assign(this, {
+      attempts: { ...NO_ATTEMPTS, isWanted: true },
+      window: undefined,
+      order: undefined,
+    });
   }
 
   /** Forgets the troubles of former orders: there is a certificate. */

@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { Certificates } from '../../harness/certificates.ts';
 import { freePort } from '../../harness/ports.ts';
-import { shownCertificate, startOrdering } from './ordering.ts';
+import { authorityAt, orderingConf, shownCertificate, startOrdering } from './ordering.ts';
 
 const ISSUED = /certificate "a\.test" of issuer "le": issued, valid until/;
 const HOUR_MS = 3_600_000;
@@ -86,6 +86,22 @@ for (const { it, name, says } of requests)
     await gw.waitForLog(ISSUED, from);
     expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).not.toBe(before?.fingerprint256);
   });
+
+test('an issuer that moves to another authority orders anew, and the certificate serves until then', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(ISSUED);
+  const staged = await shownCertificate(ports.tls, 'a.test');
+  const other = await authorityAt(t, ports);
+  const hold = other.hold('newOrder');
+  const from = gw.errorLog().length;
+  expect(await gw.reload(orderingConf(other, ports, {})(gw.dir))).toBe('done');
+  await gw.waitForLog(new RegExp(`it comes from ${authority.base}/directory, and is ordered anew`), from);
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).toBe(staged?.fingerprint256);
+  hold.release();
+  await gw.waitForLog(ISSUED, from);
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).not.toBe(staged?.fingerprint256);
+  expect([authority.issued.length, other.issued.length]).toEqual([1, 1]);
+});
 
 test('a pause after failures is kept over a restart', async (t) => {
   const { gw, authority } = await startOrdering(t, {
