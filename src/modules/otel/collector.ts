@@ -66,8 +66,8 @@ export class Collector {
   }
 
   /** Ends all requests, and closes the connections. */
-  close(): void {
-    for (const call of this.#calls) call.cancel('the gateway stops');
+  close(reason = 'the gateway stops'): void {
+    for (const call of this.#calls) call.cancel(reason);
     this.#carriers.close();
   }
 

@@ -1,6 +1,6 @@
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { VERSION } from '../../version.ts';
-import { Collector, type SendOutcome } from './collector.ts';
+import { Collector } from './collector.ts';
 import type { OtelConfig } from './directives.ts';
 import { encodingOf } from './exporter.ts';
 
@@ -13,12 +13,8 @@ export async function probeCollector(
   const outcome = await live.once(`otel ${JSON.stringify(exporter)}`, async () => {
     const encoding = await encodingOf({ exporter, serviceName, resourceAttributes });
     const collector = new Collector(exporter, VERSION);
-    const timer = setTimeout(() => collector.close(), live.timeoutMs);
-    const sent: SendOutcome = await collector.send(
-      'traces',
-      encoding.contentType,
-      encoding.message('traces', []),
-    );
+    const timer = setTimeout(() => collector.close('the check ended'), live.timeoutMs);
+    const sent = await collector.send('traces', encoding.contentType, encoding.message('traces', []));
     clearTimeout(timer);
     collector.close();
     return sent;

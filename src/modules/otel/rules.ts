@@ -13,11 +13,13 @@ const secretInClear: ModuleRule<OtelConfig> = {
   fix: 'Write the endpoint with "https://", or run a collector on the same machine that sends the records on.',
   bad: {
     in: 'http',
-    text: 'otel_exporter {\n    endpoint http://otel.example.com:4318;\n    header X-Scope-OrgID one;\n}\notel_trace on;',
+    text: 'otel_exporter {\n    endpoint http://otel.example.com:4318;\n    header X-Scope-OrgID "${file:tenant}";\n}\notel_trace on;',
+    files: { tenant: 'one' },
   },
   good: {
     in: 'http',
-    text: 'otel_exporter {\n    endpoint https://otel.example.com:4318;\n    header X-Scope-OrgID one;\n}\notel_trace on;',
+    text: 'otel_exporter {\n    endpoint https://otel.example.com:4318;\n    header X-Scope-OrgID "${file:tenant}";\n}\notel_trace on;',
+    files: { tenant: 'one' },
   },
   *check(config): Iterable<Problem> {
     for (const block of config.blocks('otel_exporter')) {

@@ -9,6 +9,7 @@ import { check, load, ruleCatalogue } from '../../../src/pipeline.ts';
 import { startLightNode } from '../../cluster/keys.ts';
 import { freshNamespace } from '../../cluster/stores.ts';
 import { startEmbeddedPostgres } from '../../../src/modules/dbrest/embedded/index.ts';
+import { startCollector } from '../../harness/collector.ts';
 import { freePort } from '../../harness/ports.ts';
 import { postgres, type TestDatabase } from '../../harness/postgres.ts';
 import { redis } from '../../harness/redis.ts';
@@ -425,6 +426,35 @@ test('each ACME authority that is away is found at its own issuer', async () => 
     rule === 'GW527' && span ? text.slice(0, span.start).split('\n').length : [],
   );
   expect(lines).toEqual([2, 3]);
+});
+
+const TRACED = 'location /a { otel_trace on; } location /b { otel_trace off; }';
+
+for (const { it, reply, says } of [
+  { it: 'takes records', reply: {}, says: [] },
+  {
+    it: 'wants credentials',
+    reply: { status: 401 },
+    says: ['does not take records: the collector responded with status 401'],
+  },
+  { it: 'is silent', reply: { status: 'hang' as const }, says: ['does not take records: the check ended'] },
+]) {
+  test(`a collector that ${it} is told of once, whatever locations trace`, async (t) => {
+    const collector = await startCollector(t);
+    collector.reply = () => reply;
+    const at = `127.0.0.1:${collector.port}`;
+    expect(await found(TRACED, `otel_exporter { endpoint ${at}; protocol http/json; }`)).toEqual(
+      says.map((text) => `GW933 the collector at ${at} ${text}`),
+    );
+    expect(collector.spans()).toEqual([]);
+  });
+}
+
+test('a collector that is away is told of', async () => {
+  const at = `127.0.0.1:${await freePort()}`;
+  expect(await found(TRACED, `otel_exporter { endpoint ${at}; }`)).toEqual([
+    expect.stringMatching(`^GW933 the collector at ${at} does not take records: .*refused`),
+  ]);
 });
 
 test('every live rule has a case here', () => {
