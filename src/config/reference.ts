@@ -80,8 +80,11 @@ Generated from the directive tables by \`npm run reference\`; do not edit.
 | --- | --- | --- |
 `;
 
-/** The reference in Markdown, generated from the rows: syntax, default, contexts and summary of every directive. */
-export function referenceText(registry: Registry): string {
+/**
+ * The reference in Markdown, generated from the rows: syntax, default, contexts and summary of every directive.
+ * `variables` is the section about variables, which other rows describe.
+ */
+export function referenceText(registry: Registry, variables: string): string {
   const facts = directiveFacts(registry);
   const modules = registry.owners.flatMap((owner) => {
     const own = joined(facts.filter(({ module, accepted }) => module === owner && accepted === undefined));
@@ -98,6 +101,7 @@ export function referenceText(registry: Registry): string {
   return [
     `${HEAD}${contents.join('')}`,
     ...sections,
+    variables,
     acceptedText(accepted),
     byNameText([...listed, ...joined(accepted)]),
   ]

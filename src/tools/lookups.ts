@@ -166,7 +166,24 @@ export function acmePlan({ servers }: GatewayPlan): AcmePlan {
 
 /** Returns the directive reference as Markdown. */
 export function reference(): string {
-  return referenceText(allDirectives());
+  return referenceText(allDirectives(), variablesText());
+}
+
+/** Returns the section of the reference that has a table of variables for each module. */
+function variablesText(): string {
+  const all = variables();
+  const tables = [...new Set(all.map(({ module }) => module))].map((module) => {
+    const rows = all
+      .filter((variable) => variable.module === module)
+      .map(({ name, summary, settable }) => {
+        const text = summary.replaceAll('|', '\\|');
+        return `| \`$${name}\` | ${text}${settable ? ' `set` may change it.' : ''} |\n`;
+      });
+    return `### ${module}\n\n| Variable | |\n| --- | --- |\n${rows.join('')}`;
+  });
+  const head =
+    'Every variable, by the module that has it. `*` is a part of the name that the configuration chooses.';
+  return `## Variables\n\n${head}\n\n${tables.join('\n')}`;
 }
 
 /** Returns all directives with their documentation. */

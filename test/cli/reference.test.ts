@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Registry } from '../../src/config/index.ts';
 import { MODULES } from '../../src/modules/index.ts';
-import { reference } from '../../src/tools/lookups.ts';
+import { reference, variables } from '../../src/tools/lookups.ts';
 import { directoryWith, gw } from './command.ts';
 
 const page = new URL('../../conf/reference.md', import.meta.url);
@@ -22,6 +22,13 @@ test('the reference names every directive, and every link in it has a target', (
     ),
   );
   for (const [, target] of text.matchAll(/\]\(#(.*?)\)/g)) expect(anchors).toContain(target);
+});
+
+test('the reference has every variable with its summary, families included', () => {
+  const text = reference();
+  for (const { name, summary } of variables())
+    expect(text).toContain(`| \`$${name}\` | ${summary.replaceAll('|', '\\|')}`);
+  expect(text).toContain('| `$arg_*` |');
 });
 
 test('no line of the reference is longer than a few hundred characters', () => {

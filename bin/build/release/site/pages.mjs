@@ -39,11 +39,11 @@ export const SECTIONS = {
  */
 export async function collectPages(source) {
   const read = (file) => readFileSync(join(source, file), 'utf8');
-  const { rules, variables, examples, commands } = await askProgram(source);
+  const { rules, examples, commands } = await askProgram(source);
   return [
     page({ path: 'index', file: 'README.md', nav: 'Introduction', text: read('README.md') }),
     ...guidePages(read, readdirSync(join(source, 'conf/guide'))),
-    ...referencePages(read('conf/reference.md'), variables),
+    ...referencePages(read('conf/reference.md')),
     ...manualPages(commands).map(({ name, text }) => page({ path: `commands/${name}`, text })),
     ...rulePages(rules),
     ...examplePages(examples, read),
@@ -59,17 +59,16 @@ function page({ path, text, ...rest }) {
   return { nav: title.replace(/[`*]/g, ''), ...rest, path, section, title, text };
 }
 
-/** What the built program says: rules, variables, examples and its commands. */
+/** What the built program says: rules, examples and its commands. */
 async function askProgram(source) {
   const program = join(source, 'dist/bin/gw.js');
   const ask = async (...args) => JSON.parse(await run(process.execPath, [program, ...args, '--json']));
-  const [rules, variables, examples, commands] = await Promise.all([
+  const [rules, examples, commands] = await Promise.all([
     ask('why', '--list'),
-    ask('list-variables'),
     ask('example'),
     ask('manpage'),
   ]);
-  return { rules, variables, examples, commands };
+  return { rules, examples, commands };
 }
 
 /** The guide in the order of its contents. Throws if a file is not listed there. */
@@ -94,8 +93,8 @@ function guidePages(read, names) {
   return [index, ...pages];
 }
 
-/** The reference, split by module. What its last two sections list comes first: it is of all modules. */
-function referencePages(reference, variables) {
+/** The reference, split by module. What its last three sections list comes first: it is of all modules. */
+function referencePages(reference) {
   const [head, ...sections] = reference.replace(/<a id="[^"]*"><\/a>\n\n/g, '').split(/^## /m);
   const file = 'conf/reference.md';
   const pages = sections.map((section) => {
@@ -104,29 +103,15 @@ function referencePages(reference, variables) {
     const text = `# ${section.replace(/^### /gm, '## ').replace(/^- ([A-Z][\w ]+): /gm, '- **$1** ')}`;
     return page({ path: referencePath(heading), file, text });
   });
-  const [withoutEffect, byName] = pages.splice(-2);
+  const [variables, withoutEffect, byName] = pages.splice(-3);
   const intro = head.replace(/^Generated .*\n/m, '').replace(' at the end', '');
   return [
     page({ path: 'reference/index', file, nav: 'All modules', text: intro }),
     { ...byName, title: 'Directives by name', nav: 'Directives by name' },
-    page({ path: 'reference/variables', text: variablesText(variables) }),
+    variables,
     withoutEffect,
     ...pages,
   ];
-}
-
-function variablesText(variables) {
-  const modules = [...new Set(variables.map(({ module }) => module))];
-  const tables = modules.map((module) => {
-    const rows = variables
-      .filter((variable) => variable.module === module)
-      .map(
-        ({ name, summary, settable }) =>
-          `| \`${name}\` | ${summary}${settable ? ' `set` may change it.' : ''} |\n`,
-      );
-    return `## ${module}\n\n| Variable | |\n| --- | --- |\n${rows.join('')}`;
-  });
-  return `# Variables\n\nEvery variable, by the module that has it.\n\n${tables.join('\n')}`;
 }
 
 /** The page of a section of the reference. */
