@@ -31,11 +31,8 @@ export interface AcmeIssuer {
   readonly challenge: ChallengeType;
   /** URLs. */
   readonly contacts: readonly string[];
-  /** The key is in base64url, wherever it is (RFC 8555, 7.3.4). */
-  readonly externalAccount?: {
-    readonly kid: string;
-    readonly key: { readonly file: string } | { readonly base64url: string };
-  };
+  /** The key is in base64url (RFC 8555, 7.3.4); a file is read at load. */
+  readonly externalAccount?: { readonly kid: string; readonly key: string };
   /** The name of the issuer at the end of the chain. */
   readonly preferredChain?: string;
   readonly profile?: { readonly name: string; readonly isRequired: boolean };

@@ -13,9 +13,10 @@ import type { CertificatePair, SharedCertificates } from '../shared-certificates
 import { SparseLines } from '../sparse-lines.ts';
 import { FactsRecord, type KeptFacts } from './certificate-facts.ts';
 import { FaultLines } from './fault-lines.ts';
-import { type Companions, IssuerKeeper } from './issuer-keeper.ts';
+import { IssuerKeeper } from './issuer-keeper.ts';
 import { IssuerState } from './issuer-state.ts';
 import { OnDemandLimits } from './on-demand.ts';
+import type { Companions } from './order-turns.ts';
 import type { ProofStore } from './proofs.ts';
 import { StateFiles } from './state-files.ts';
 import { StateLock } from './state-lock.ts';

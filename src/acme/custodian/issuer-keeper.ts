@@ -11,6 +11,7 @@ import { examine, KeptEntry } from './kept-entry.ts';
 import { storedOnDemand } from './on-demand.ts';
 import { obtain, type Session } from './order.ts';
 import { OrderPauses } from './order-pause.ts';
+import { type Companions, OrderTurns } from './order-turns.ts';
 import type { ProofStore } from './proofs.ts';
 import type { StateLock } from './state-lock.ts';
 import { causeOf, pollWindow } from './renewal-polls.ts';
@@ -18,18 +19,6 @@ import { afterFailure, isPollDue, NO_ATTEMPTS } from './schedule.ts';
 
 /** How an order ended, in metrics. */
 type OrderResult = 'issued' | 'failed' | 'refused';
-
-/** What keeps other gateways of a cluster from ordering the same certificate, and gives them what was ordered. */
-export interface Companions {
-  /** `unknown`: the store of the cluster cannot be asked. */
-  lock(issuer: string, id: string): Promise<'ours' | 'others' | 'unknown'>;
-  /** Ends the lock when the others have had time to hear of the certificate. */
-  unlock(issuer: string, id: string): void;
-  /** The certificate that one of the gateways has told last. */
-  newest(issuer: string, id: string): CertificatePair | undefined;
-  /** Tells the other gateways of a certificate. */
-  publish(issuer: string, id: string, pair: CertificatePair): void;
-}
 
 interface KeeperParts {
   readonly issuer: AcmeIssuer;
@@ -62,8 +51,6 @@ const HELD_MS = 15_000;
 const MOST_SKEW_MS = 86_400_000;
 /** A certificate on demand has ended for so long, whatever the clock says, before it is forgotten. */
 const OVER_MS = 86_400_000;
-/** So long without the store of the cluster, a gateway orders what is missing by itself. */
-const ALONE_MS = 300_000;
 
 /** The certificates of one issuer, in the worker that holds the seat. */
 export class IssuerKeeper {
@@ -72,6 +59,7 @@ export class IssuerKeeper {
   readonly #ending = new AbortController();
   readonly #working = new Set<Promise<void>>();
   readonly #pauses: OrderPauses;
+  readonly #turns: OrderTurns;
   #session: Promise<Session> | undefined;
   #orders = 0;
   #polls = 0;
@@ -81,12 +69,12 @@ export class IssuerKeeper {
   /** False while another process writes the state. */
   #isReady = false;
   #readMs = -Infinity;
-  /** Since when the store of the cluster cannot be asked. */
-  #aloneSinceMs: number | undefined;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#pauses = new OrderPauses({ state: parts.state, authority: parts.issuer.uri });
+    const { companions, log } = parts;
+    this.#turns = new OrderTurns({ issuer: parts.issuer.name, companions, log });
     for (const certificate of parts.certificates) {
       const entry = new KeptEntry(certificate, false);
       this.#entries.set(entry.id, entry);
@@ -180,6 +168,8 @@ export class IssuerKeeper {
     if (!this.#isReady) return this.#await(nowMs);
     this.#look(nowMs);
     const { renewBeforeMs } = this.issuer;
+    for (const entry of this.#entries.values())
+      if (entry.told && !entry.isBusy) void this.#begin(entry, () => this.#adoptTold(entry));
     const isPaused = this.#pauses.at(nowMs) !== undefined;
     const due = [...this.#entries.values()]
       .filter((entry) => !entry.isBusy && entry.nextMs(nowMs, renewBeforeMs) <= nowMs)
@@ -205,8 +195,15 @@ export class IssuerKeeper {
   /** Takes over a certificate that another gateway has ordered, if it is newer and may serve. */
   async adopt(id: string, pair: CertificatePair): Promise<void> {
     const entry = this.#entries.get(id);
-    if (entry && !entry.isBusy && this.#isReady)
-      await this.#begin(entry, async () => void (await this.#adopted(entry, pair)));
+    if (!entry) return;
+    entry.told = pair;
+    if (!entry.isBusy && this.#isReady) await this.#begin(entry, () => this.#adoptTold(entry));
+  }
+
+  async #adoptTold(entry: KeptEntry): Promise<void> {
+    const { told } = entry;
+    entry.told = undefined;
+    if (told) await this.#adopted(entry, told);
   }
 
   async #adopted(entry: KeptEntry, pair: CertificatePair): Promise<boolean> {
@@ -286,16 +283,10 @@ export class IssuerKeeper {
     return pair !== undefined && !entry.attempts.isWanted && (await this.#adopted(entry, pair));
   }
 
-  /** Only one gateway of a cluster orders a certificate. Without the store, what is missing is ordered all the same. */
+  /** Whether it is this gateway's turn to order a certificate. If not, it is asked again later. */
   async #mayOrder(entry: KeptEntry): Promise<boolean> {
-    const { companions } = this.#parts;
-    if (!companions) return true;
-    const holder = await companions.lock(this.issuer.name, entry.id);
     const nowMs = Date.now();
-    if (holder !== 'unknown') this.#aloneSinceMs = undefined;
-    else this.#aloneSinceMs ??= nowMs;
-    const isAlone = nowMs - (this.#aloneSinceMs ?? nowMs) >= ALONE_MS;
-    if (holder === 'ours' || (isAlone && entry.isUrgent(nowMs))) return true;
+    if (await this.#turns.take({ id: entry.id, isUrgent: entry.isUrgent(nowMs) })) return true;
     entry.heldUntilMs = nowMs + HELD_MS;
     return false;
   }
@@ -378,6 +369,7 @@ export class IssuerKeeper {
     const { state } = this.#parts;
     entry.settle(facts);
     entry.authority = this.issuer.uri;
+    this.#turns.settle(entry.id);
     await state.saveRecord(entry.id, entry);
     await state.savePair(entry.id, pair);
     this.#share(entry, pair);

@@ -32,6 +32,8 @@ export class KeptEntry {
   facts: ChainFacts | undefined;
   /** The certificate, if the shared memory has no room for it. */
   unshared: CertificatePair | undefined;
+  /** The certificate that another gateway has told last, until it is looked at. */
+  told: CertificatePair | undefined;
   /** Until then, another gateway may be ordering it. */
   heldUntilMs = 0;
   isBusy = false;

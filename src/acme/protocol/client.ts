@@ -1,8 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ErrorLog } from '../../log/index.ts';
 import { isObject } from '../../json.ts';
-import { systemFailure } from '../../system/index.ts';
 import { signFlattened } from '../../tokens/index.ts';
 import type { AcmeIdentifier, AcmeIssuer } from '../plan.ts';
 import { AcmeFault, malformed, shownText } from './fault.ts';
@@ -159,9 +157,8 @@ export class AcmeClient {
     { kid, key }: NonNullable<AcmeIssuer['externalAccount']>,
     url: string,
   ): ReturnType<typeof signFlattened> {
-    const text = 'base64url' in key ? key.base64url : await readText(key.file);
     const { jwk } = await this.#requests.own();
-    const secret = createSecretKey(text.trim(), 'base64url');
+    const secret = createSecretKey(key, 'base64url');
     if (secret.symmetricKeySize === 0)
       throw new AcmeFault('the key of "external_account_key" is empty', { kind: 'refused' });
     return signFlattened(JSON.stringify(jwk), secret, { alg: 'HS256', kid, url });
@@ -348,12 +345,4 @@ const REPLACEMENT_FAULTS: ReadonlySet<string> = new Set(['alreadyReplaced', 'mal
 
 function hasSame(some: readonly unknown[], others: readonly string[]): boolean {
   return some.length === others.length && others.every((one) => some.includes(one));
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new AcmeFault(systemFailure('open', file, error), { kind: 'refused' });
-  }
 }

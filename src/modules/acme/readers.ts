@@ -105,7 +105,7 @@ export const externalAccount: ArgReader<NonNullable<AcmeIssuer['externalAccount'
       : readFileOf(key, scope, 'external account key')?.text;
     if (text === undefined) return undefined;
     const base64url = text.trim().replace(/=+$/, '');
-    if (kid.value !== '' && /^[\w-]+$/.test(base64url)) return { kid: kid.value, key: { base64url } };
+    if (kid.value !== '' && /^[\w-]+$/.test(base64url)) return { kid: kid.value, key: base64url };
     report.emerg(`invalid base64url encoded value in "${directive}" directive`, key.span);
     return undefined;
   },

@@ -234,35 +234,28 @@ const ACCOUNTS: readonly {
   {
     it: 'that demands an external account gets it',
     options: { externalAccounts: { k1: 'c2VjcmV0' } },
-    issuer: { externalAccount: { kid: 'k1', key: { base64url: 'c2VjcmV0\n' } } },
+    issuer: { externalAccount: { kid: 'k1', key: 'c2VjcmV0' } },
   },
   {
     it: 'refuses an external account that it does not know',
     options: { externalAccounts: { k1: 'c2VjcmV0' } },
-    issuer: { externalAccount: { kid: 'k2', key: { base64url: 'c2VjcmV0' } } },
+    issuer: { externalAccount: { kid: 'k2', key: 'c2VjcmV0' } },
     kind: 'unauthorized',
     says: 'unauthorized "unknown external account"',
   },
   {
     it: 'refuses a binding with another key',
     options: { externalAccounts: { k1: 'c2VjcmV0' } },
-    issuer: { externalAccount: { kid: 'k1', key: { base64url: 'b3RoZXI' } } },
+    issuer: { externalAccount: { kid: 'k1', key: 'b3RoZXI' } },
     kind: 'unauthorized',
     says: 'unauthorized "the external account is not bound to this key"',
   },
   {
     it: 'is not asked with an empty key',
     options: { externalAccounts: { k1: 'c2VjcmV0' } },
-    issuer: { externalAccount: { kid: 'k1', key: { base64url: '' } } },
+    issuer: { externalAccount: { kid: 'k1', key: '' } },
     kind: 'refused',
     says: 'the key of "external_account_key" is empty',
-  },
-  {
-    it: 'is not asked with a key in a file that is not there',
-    options: { externalAccounts: { k1: 'c2VjcmV0' } },
-    issuer: { externalAccount: { kid: 'k1', key: { file: '/nowhere/k1' } } },
-    kind: 'refused',
-    says: 'open() "/nowhere/k1" failed (2: No such file or directory)',
   },
 ];
 
@@ -281,7 +274,7 @@ for (const { it, options, issuer, kind, says } of ACCOUNTS)
 test('an account is found by its key, and gets the contacts that it lacks', async (t) => {
   const externalAccounts = { k1: 'c2VjcmV0' };
   const authority = await startAuthority(t, { externalAccounts });
-  const externalAccount = { kid: 'k1', key: { base64url: 'c2VjcmV0' } };
+  const externalAccount = { kid: 'k1', key: 'c2VjcmV0' };
   const { client, accountKey } = clientOf(authority, { externalAccount, contacts: ['mailto:a@a.test'] });
   const { url } = await client.account();
   expect(authority.accounts[0]?.contact).toEqual(['mailto:a@a.test']);

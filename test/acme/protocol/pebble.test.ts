@@ -31,7 +31,7 @@ test.runIf(CAN)(
       nonceRejections: 20,
     });
     const [at, issuer] = trusting(pebble);
-    const externalAccount = { kid: 'kid-1', key: { base64url: EXTERNAL['kid-1'] } };
+    const externalAccount = { kid: 'kid-1', key: EXTERNAL['kid-1'] };
     const { client } = clientOf(at, { ...issuer, externalAccount, contacts: ['mailto:admin@a.test'] });
     const prove = (token: string): void => void answers.set(token, client.keyAuthorization(token));
     const { pem, key } = await issue(client, NAMES, { prove });

@@ -1,57 +1,117 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startGateway } from '../../harness/gateway.ts';
-import { redis, type TestRedis } from '../../harness/redis.ts';
+import { joined } from '../../cluster/gateways.ts';
+import { gatewayDsn, ownDatabase } from '../../cluster/stores.ts';
+import type { AcmeAuthority, Hold } from '../../harness/acme-authority.ts';
+import { type Gateway, type Owner, startGateway } from '../../harness/gateway.ts';
+import { redis } from '../../harness/redis.ts';
 import { authorityAt, freePorts, orderingConf, shownCertificate } from './ordering.ts';
 
 const ISSUED = /certificate "a\.test" of issuer "le": issued/;
 const TAKEN = /certificate "a\.test" of issuer "le": taken over from another gateway/;
 const SECRET = 'a secret of the tests';
 
-function clusterOf(id: string, url: string): string {
-  return `cluster main { backend ${url}; node_id ${id}; secret "${SECRET}"; heartbeat 500ms; batch 10ms; } acme_cluster main;`;
+interface MemberOptions {
+  readonly id: string;
+  readonly authority: AcmeAuthority;
+  readonly ports: Awaited<ReturnType<typeof freePorts>>;
+  readonly backend: string;
+  readonly challenge: string;
+  /** Clusters with other names share nothing. */
+  readonly cluster: string;
 }
 
-/** All that the store has, as text. */
-async function contentOf(client: TestRedis['client']): Promise<string> {
-  const all = (await client.keys('*')).map(async (key) => {
+/** Starts a gateway, and waits until it has joined the cluster. */
+async function startMember(
+  t: Owner,
+  { id, authority, ports, backend, challenge, cluster }: MemberOptions,
+): Promise<Gateway> {
+  const http = `cluster ${cluster} { backend ${backend}; node_id ${id}; secret "${SECRET}"; heartbeat 500ms; batch 10ms; } acme_cluster ${cluster};
+    server { listen 127.0.0.1:PLAIN; location = /cluster { control_api cluster; } }`;
+  const conf = orderingConf(authority, ports, { http, issuer: `challenge ${challenge};` });
+  const gw = await startGateway(t, conf, { port: ports.plain, fresh: true });
+  await joined(gw);
+  return gw;
+}
+
+/** A store, and all that it has as text. */
+interface Backend {
+  readonly url: string;
+  content(): Promise<string>;
+}
+
+async function inRedis(): Promise<Backend> {
+  const { client, url } = await redis();
+  const read = async (key: string): Promise<unknown> => {
     const type = await client.type(key);
     if (type === 'hash') return [key, await client.hgetall(key)];
     if (type === 'stream') return [key, await client.xrange(key, '-', '+')];
     return [key, type === 'string' ? await client.get(key) : type];
-  });
-  return JSON.stringify(await Promise.all(all));
+  };
+  return {
+    url,
+    content: async () => JSON.stringify(await Promise.all((await client.keys('*')).map(read))),
+  };
 }
 
-test('two gateways order once, any of them is asked for the challenge, and both show the certificate', async (t) => {
-  const store = await redis();
-  const [one, other] = [await freePorts(), await freePorts()];
-  const authority = await authorityAt(t, one);
-  const start = (id: string, ports: typeof one): ReturnType<typeof startGateway> =>
-    startGateway(t, orderingConf(authority, ports, { http: clusterOf(id, store.url) }), {
-      port: ports.plain,
-      fresh: true,
-    });
-  const [a, b] = await Promise.all([start('a', one), start('b', other)]);
-  await Promise.all([a, b].map((gw) => gw.waitForLog(new RegExp(`${ISSUED.source}|${TAKEN.source}`))));
-  const shown = await Promise.all([one, other].map(({ tls }) => shownCertificate(tls, 'a.test')));
-  expect(shown[0]).toBeDefined();
-  expect(shown[0]?.fingerprint256).toBe(shown[1]?.fingerprint256);
-  expect(authority.issued).toHaveLength(1);
-  // Only one of them was asked: the authority validates at the ports of the first.
-  const logs = a.errorLog() + b.errorLog();
-  expect(logs.match(new RegExp(ISSUED, 'g'))).toHaveLength(1);
-  expect(logs.match(new RegExp(TAKEN, 'g'))).toHaveLength(1);
-
-  const kept = [a, b].map((gw) =>
-    readFileSync(join(gw.dir, 'state', 'certificates', 'a.test', 'pair.pem'), 'utf8'),
+async function inPostgres(): Promise<Backend> {
+  const database = await ownDatabase();
+  const tables = await database.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'gw_cluster'`,
   );
-  expect(kept[0]).toBe(kept[1]);
-  const dump = await contentOf(store.client);
-  const key = kept[0]?.split('-----BEGIN PRIVATE KEY-----\n')[1]?.slice(0, 40) ?? 'no key';
-  expect(key).toMatch(/^[\w+/]{40}$/);
-  expect(dump).not.toContain(key);
-  expect(dump).not.toContain('BEGIN');
-  expect(dump).not.toContain('a.test');
-});
+  // Bytes are shown as hex by default.
+  const read = ({ name }: { readonly name: string }): Promise<unknown> =>
+    database.query(
+      `select string_agg(encode(convert_to(t::text, 'utf8'), 'escape'), ' ') as text from ${name} t`,
+    );
+  return {
+    url: gatewayDsn(database),
+    content: async () => JSON.stringify(await Promise.all(tables.map(read))),
+  };
+}
+
+const CASES = [
+  { store: 'Redis', open: inRedis, challenge: 'http-01' },
+  { store: 'PostgreSQL', open: inPostgres, challenge: 'http-01' },
+] as const;
+
+for (const { store, open, challenge } of CASES)
+  test(
+    `one gateway orders, the other one is asked for ${challenge}, and both show the certificate (${store})`,
+    { timeout: 60_000 },
+    async (t) => {
+      const { url: backend, content } = await open();
+      const [one, other, late] = [await freePorts(), await freePorts(), await freePorts()];
+      // The authority knows only the ports of the gateway that does not order.
+      const authority = await authorityAt(t, other);
+      const member = { authority, backend, challenge, cluster: `${store}-${challenge}` };
+      const hold: Hold = authority.hold('newOrder');
+      const a = await startMember(t, { ...member, id: 'a', ports: one });
+      await hold.reached;
+      const b = await startMember(t, { ...member, id: 'b', ports: other });
+      hold.release();
+      await Promise.all([a.waitForLog(ISSUED), b.waitForLog(TAKEN)]);
+      expect(b.errorLog()).not.toMatch(ISSUED);
+      const shown = await Promise.all([one, other].map(({ tls }) => shownCertificate(tls, 'a.test')));
+      expect(shown[0]).toBeDefined();
+      expect(shown[0]?.fingerprint256).toBe(shown[1]?.fingerprint256);
+      expect([authority.accounts.length, authority.issued.length]).toEqual([1, 1]);
+
+      // A gateway that joins later needs no authority.
+      authority.isAway = true;
+      const c = await startMember(t, { ...member, id: 'c', ports: late });
+      await c.waitForLog(TAKEN);
+      expect((await shownCertificate(late.tls, 'a.test'))?.fingerprint256).toBe(shown[0]?.fingerprint256);
+
+      const kept = [a, b, c].map((gw) =>
+        readFileSync(join(gw.dir, 'state', 'certificates', 'a.test', 'pair.pem'), 'utf8'),
+      );
+      expect(new Set(kept).size).toBe(1);
+      const key = kept[0]?.split('-----BEGIN PRIVATE KEY-----\n')[1]?.slice(0, 40) ?? 'no key';
+      expect(key).toMatch(/^[\w+/]{40}$/);
+      const stored = await content();
+      expect(stored.length).toBeGreaterThan(500);
+      for (const secret of [key, 'BEGIN', 'a.test']) expect(stored).not.toContain(secret);
+    },
+  );

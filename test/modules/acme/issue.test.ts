@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { shownCertificate, startOrdering } from './ordering.ts';
+import { orderingConf, shownCertificate, startOrdering } from './ordering.ts';
 
 const ISSUED = /certificate "a\.test" of issuer "le": issued, valid until/;
 
@@ -75,5 +75,40 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(authority.accounts).toHaveLength(1);
     expect(readdirSync(join(gw.dir, 'state')).toSorted()).toEqual(['account.json', 'certificates', 'lock']);
     expect(statSync(join(gw.dir, 'state', 'certificates')).uid).not.toBe(0);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  'the key of an external account that only root can read binds the account of a gateway that is not root any more',
+  async (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'gw-acme-eab-'));
+    t.onTestFinished(async () => rmSync(dir, { recursive: true }));
+    const file = join(dir, 'external.key');
+    writeFileSync(file, 'c2VjcmV0\n', { mode: 0o600 });
+    const { gw, authority } = await startOrdering(t, {
+      issuer: `external_account_key k1 ${file};`,
+      main: 'user nobody;',
+      authority: { externalAccounts: { k1: 'c2VjcmV0' } },
+    });
+    await gw.waitForLog(ISSUED);
+    expect(authority.accounts).toHaveLength(1);
+    expect(gw.errorLog()).not.toContain('c2VjcmV0');
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a reload by a gateway that is not root any more adds an issuer with a directory that does not exist',
+  async (t) => {
+    const { gw, authority, ports } = await startOrdering(t, { main: 'user nobody;', supervised: true });
+    await gw.waitForLog(ISSUED);
+    const http = `acme_issuer second { uri ${authority.base}/directory; accept_terms_of_service; state_path DIR/later/second; }
+      server { server_name b.test; acme_certificate second; }`;
+    expect(await gw.reload(orderingConf(authority, ports, { http })(gw.dir))).toBe('done');
+    await gw.waitForLog(/certificate "b\.test" of issuer "second": issued/);
+    const kept = join(gw.dir, 'later', 'second', 'certificates', 'b.test', 'pair.pem');
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    expect(statSync(kept).uid).not.toBe(0);
+    expect(statSync(join(gw.dir, 'later', 'second')).mode & 0o777).toBe(0o700);
+    expect(gw.errorLog()).not.toMatch(/\[(?:error|alert|emerg)\]/);
   },
 );
