@@ -6,6 +6,9 @@ import { openAcmeClient } from '../protocol/index.ts';
 import type { IssuerState } from './issuer-state.ts';
 import type { Session } from './order.ts';
 
+/** The authority, or the account there, cannot be used: that concerns all certificates. */
+export class SessionFault extends Error {}
+
 interface AccountParts {
   readonly issuer: AcmeIssuer;
   readonly state: IssuerState;

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorLog } from '../../log/index.ts';
 import type { AcmeCertificate, AcmeIssuer, OnDemandRules } from '../plan.ts';
 import { AcmeFault } from '../protocol/index.ts';
 import { type CertificatePair, type SharedCertificates, SharedMemoryFault } from '../shared-certificates.ts';
-import { openSession } from './account.ts';
+import { openSession, SessionFault } from './account.ts';
 import type { KeptFacts } from './certificate-facts.ts';
 import { type FaultLines, shownTime } from './fault-lines.ts';
 import type { IssuerState } from './issuer-state.ts';
@@ -14,8 +13,9 @@ import { OrderPauses } from './order-pause.ts';
 import { type Companions, OrderTurns } from './order-turns.ts';
 import type { ProofStore } from './proofs.ts';
 import type { StateLock } from './state-lock.ts';
+import { takeRequests } from './operator-requests.ts';
 import { causeOf, pollWindow } from './renewal-polls.ts';
-import { afterFailure, isPollDue, NO_ATTEMPTS } from './schedule.ts';
+import { afterFailure, isPollDue } from './schedule.ts';
 
 /** How an order ended, in metrics. */
 type OrderResult = 'issued' | 'failed' | 'refused';
@@ -457,23 +457,14 @@ export class IssuerKeeper {
 
   async #lookAt(isAgain: boolean): Promise<void> {
     const { state } = this.#parts;
-    for (const request of await state.requests()) {
-      const entry = this.#entries.get(request.id);
-      if (entry) {
-        const isRevoked = request.kind === 'revoked';
-        const says = isRevoked ? 'it was revoked, and is ordered anew' : 'an operator wants it renewed';
-        this.#log('notice', entry, says);
-        entry.attempts = { ...NO_ATTEMPTS, isWanted: true };
-        await state.saveRecord(entry.id, entry);
-      } else
-        this.#parts.log.write(
-          'warn',
-          `issuer "${this.issuer.name}" has no certificate "${request.id}" to renew`,
-        );
-      // A request that cannot be removed would be carried out again and again.
-      if (!(await state.endRequest(request)))
-        await sleep(RETRY_MS, undefined, { signal: this.#ending.signal }).catch(() => undefined);
-    }
+    await takeRequests({
+      state,
+      signal: this.#ending.signal,
+      entry: (id) => this.#entries.get(id),
+      tell: (entry, message) => this.#log('notice', entry, message),
+      unknown: (id) =>
+        this.#parts.log.write('warn', `issuer "${this.issuer.name}" has no certificate "${id}" to renew`),
+    });
     if (!isAgain) return;
     await state.retry();
     this.#dropUnwanted(Date.now());
@@ -497,6 +488,3 @@ export class IssuerKeeper {
     this.#parts.log.write(level, `certificate "${id}" of issuer "${this.issuer.name}": ${message}`);
   }
 }
-
-/** The authority, or the account there, cannot be used: that concerns all certificates. */
-class SessionFault extends Error {}
