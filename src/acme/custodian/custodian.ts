@@ -188,7 +188,7 @@ export class Custodian {
     if (this.#keepers !== keepers) return;
     this.#isOpening = false;
     this.#unfollow = this.#parts.alliance?.follow((name, id, pair) => {
-      void keepers.find(({ issuer }) => issuer.name === name)?.adopt(id, pair);
+      keepers.find(({ issuer }) => issuer.name === name)?.adopt(id, pair);
     });
   }
 

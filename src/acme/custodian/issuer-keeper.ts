@@ -192,12 +192,10 @@ export class IssuerKeeper {
     return entry.facts !== undefined;
   }
 
-  /** Takes over a certificate that another gateway has ordered, if it is newer and may serve. */
-  async adopt(id: string, pair: CertificatePair): Promise<void> {
+  /** Soon takes over a certificate that another gateway has ordered, if it is newer and may serve. */
+  adopt(id: string, pair: CertificatePair): void {
     const entry = this.#entries.get(id);
-    if (!entry) return;
-    entry.told = pair;
-    if (!entry.isBusy && this.#isReady) await this.#begin(entry, () => this.#adoptTold(entry));
+    if (entry) entry.told = pair;
   }
 
   async #adoptTold(entry: KeptEntry): Promise<void> {

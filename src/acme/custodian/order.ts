@@ -4,6 +4,7 @@ import type { AcmeCertificate, AcmeIdentifier, AcmeIssuer } from '../plan.ts';
 import { type AcmeClient, AcmeFault } from '../protocol/index.ts';
 import type { CertificatePair } from '../shared-certificates.ts';
 import type { OrderRecord } from './issuer-state.ts';
+import { OrderTime } from './order-time.ts';
 import { issuerDomainsFault, persistentRecordFault, persistentRecordName } from './persistent-records.ts';
 import { type Proof, proofOf, type ProofStore, untilSeen } from './proofs.ts';
 
@@ -18,7 +19,7 @@ export interface Session {
 }
 
 /** One order of a certificate. */
-interface OrderJob {
+interface OrderRequest {
   readonly session: Session;
   readonly issuer: AcmeIssuer;
   readonly certificate: AcmeCertificate;
@@ -35,7 +36,19 @@ interface OrderJob {
   /** Told of what goes wrong without ending the order. */
   readonly warn: (message: string) => void;
   readonly signal: AbortSignal;
+  /** A monotonic clock. */
+  readonly nowMs?: () => number;
 }
+
+/** An order that is under way. */
+interface OrderJob extends OrderRequest {
+  readonly time: OrderTime;
+}
+
+/** The longest time in which the authorizations of an order that has failed are given up. */
+const MOST_GIVING_UP_MS = 60_000;
+/** The longest time in which the proofs of an order are taken away. */
+const MOST_REMOVING_MS = 600_000;
 
 interface PlacedOrder {
   readonly order: AcmeOrder;
@@ -44,23 +57,26 @@ interface PlacedOrder {
 
 /**
  * Gets a certificate: goes on with an order that was placed before, or places one; proves control of its names; fetches the
- * chain. Whether the chain may serve is not looked at. Rejects with an `AcmeFault`, or an error whose message is one line.
+ * chain. Whether the chain may serve is not looked at. Rejects with an `AcmeFault`, or an error whose message is one line; also
+ * when it takes longer than `OrderTime` says. What was placed then is gone on with by the next try.
  */
-export async function obtain(job: OrderJob): Promise<CertificatePair> {
-  const { session, issuer, certificate } = job;
+export async function obtain(asked: OrderRequest): Promise<CertificatePair> {
+  const { session, issuer, certificate, nowMs } = asked;
   const { client } = session;
+  const time = new OrderTime({ extraMs: issuer.challenge === 'dns-01' ? issuer.dnsWaitMs : 0, nowMs });
+  const job = { ...asked, time };
   const { order: first, key } = (await resume(job)) ?? (await place(job));
   let order = first;
   if (order.status === 'pending') {
     await prove(order, job);
-    order = await client.untilReady(order);
+    order = await client.untilReady(order, time.left());
   }
   if (order.status === 'ready') {
     const { identifiers } = certificate;
     const request = await makeRequest(identifiers, key, { commonName: issuer.namesInCsr });
     order = await client.finalize(order, request);
   }
-  if (order.status !== 'valid') order = await client.untilValid(order);
+  if (order.status !== 'valid') order = await client.untilValid(order, time.left());
   const chain = await client.download(order, { preferredChain: issuer.preferredChain });
   return { chain, key: pemOf(key) };
 }
@@ -93,7 +109,10 @@ function isPassing({ kind, status = 0 }: AcmeFault): boolean {
 async function place(job: OrderJob): Promise<PlacedOrder> {
   const { certificate, session, issuer } = job;
   if (issuer.challenge === 'dns-persist-01')
-    for (const identifier of certificate.identifiers) await checkRecord(identifier, job);
+    for (const identifier of certificate.identifiers) {
+      job.time.left();
+      await checkRecord(identifier, job);
+    }
   const key = await makeKey(certificate.key);
   const { identifiers } = certificate;
   const { profile } = issuer;
@@ -114,9 +133,11 @@ interface OpenProof {
 }
 
 async function prove(order: AcmeOrder, job: OrderJob): Promise<void> {
-  const { client } = job.session;
+  const { time, session } = job;
+  const { client } = session;
   const open: OpenProof[] = [];
   for (const url of order.authorizations) {
+    time.left();
     const authorization = await client.authorization(url);
     if (authorization.status === 'valid') continue;
     const identifier = identifierOf(authorization);
@@ -127,12 +148,14 @@ async function prove(order: AcmeOrder, job: OrderJob): Promise<void> {
   const presented: Proof[] = [];
   try {
     for (const { proof } of open) {
+      time.left();
       presented.push(proof);
       await proof.present();
     }
     if (open.length > 0) await untilSeen(job);
-    for (const { challenge } of open) if (challenge.status === 'pending') await client.accept(challenge);
-    for (const { authorization } of open) await client.untilDecided(authorization);
+    for (const { challenge } of open)
+      if (challenge.status === 'pending' && time.left() > 0) await client.accept(challenge);
+    for (const { authorization } of open) await client.untilDecided(authorization, time.left());
   } catch (error) {
     if (!job.signal.aborted) await giveUp(open, client);
     throw error;
@@ -193,9 +216,11 @@ async function checkRecord(
   if (missing !== undefined) throw new Error(missing);
 }
 
-/** Authorizations that stay open count against the limits of the account. */
+/** Authorizations that stay open count against the limits of the account. A slow authority does not get all of them. */
 async function giveUp(open: readonly OpenProof[], client: AcmeClient): Promise<void> {
+  const endMs = performance.now() + MOST_GIVING_UP_MS;
   for (const { authorization } of open) {
+    if (performance.now() > endMs) return;
     try {
       const { status } = await client.authorization(authorization.url);
       if (status === 'pending') await client.deactivate(authorization);
@@ -207,10 +232,16 @@ async function giveUp(open: readonly OpenProof[], client: AcmeClient): Promise<v
 }
 
 async function removeAll(proofs: readonly Proof[], { warn }: OrderJob): Promise<void> {
-  for (const proof of proofs)
+  const endMs = performance.now() + MOST_REMOVING_MS;
+  for (const [at, proof] of proofs.entries()) {
+    if (performance.now() > endMs) {
+      warn(`${proofs.length - at} proofs were not taken away: it takes more than ten minutes`);
+      return;
+    }
     try {
       await proof.remove();
     } catch (error) {
       warn((error as Error).message);
     }
+  }
 }

@@ -244,11 +244,15 @@ export class AcmeClient {
     await this.#post(url, { status: 'deactivated' });
   }
 
-  /** Waits until an authorization is valid. Rejects with what the authority found when it becomes anything else. */
-  async untilDecided({ url }: Pick<AcmeAuthorization, 'url'>): Promise<AcmeAuthorization> {
+  /**
+   * Waits until an authorization is valid, at most for `mostMs`. Rejects with what the authority found when it becomes
+   * anything else.
+   */
+  async untilDecided({ url }: Pick<AcmeAuthorization, 'url'>, mostMs?: number): Promise<AcmeAuthorization> {
     const found = await this.#patience.until('the authorization', {
       ask: () => this.#askedAuthorization(url),
       isOver: ({ status }) => status !== 'pending',
+      mostMs,
     });
     if (found.status === 'valid') return found;
     const error = found.challenges.find((one) => one.error)?.error;
@@ -258,21 +262,25 @@ export class AcmeClient {
       : new AcmeFault(what, { kind: 'unauthorized' });
   }
 
-  /** Waits until an order can be finalized. */
-  untilReady(order: Pick<AcmeOrder, 'url'>): Promise<AcmeOrder> {
-    return this.#untilOrder(order, ({ status }) => status !== 'pending');
+  /** Waits until an order can be finalized, at most for `mostMs`. */
+  untilReady({ url }: Pick<AcmeOrder, 'url'>, mostMs?: number): Promise<AcmeOrder> {
+    return this.#untilOrder({ url, mostMs }, ({ status }) => status !== 'pending');
   }
 
-  /** Waits until there is a certificate. */
-  untilValid(order: Pick<AcmeOrder, 'url'>): Promise<AcmeOrder> {
-    return this.#untilOrder(order, ({ status }) => status === 'valid' || status === 'invalid');
+  /** Waits until there is a certificate, at most for `mostMs`. */
+  untilValid({ url }: Pick<AcmeOrder, 'url'>, mostMs?: number): Promise<AcmeOrder> {
+    return this.#untilOrder({ url, mostMs }, ({ status }) => status === 'valid' || status === 'invalid');
   }
 
   async #untilOrder(
-    { url }: Pick<AcmeOrder, 'url'>,
+    { url, mostMs }: { readonly url: string; readonly mostMs: number | undefined },
     isOver: (order: AcmeOrder) => boolean,
   ): Promise<AcmeOrder> {
-    const found = await this.#patience.until('the order', { ask: () => this.#askedOrder(url), isOver });
+    const found = await this.#patience.until('the order', {
+      ask: () => this.#askedOrder(url),
+      isOver,
+      mostMs,
+    });
     if (found.status !== 'invalid') return found;
     const { error } = found;
     throw error

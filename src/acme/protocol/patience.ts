@@ -20,18 +20,22 @@ export class Patience {
     {
       ask,
       isOver,
+      mostMs = MOST_MS,
     }: {
       readonly ask: () => Promise<{ readonly value: T; readonly retryAfterMs: number | undefined }>;
       readonly isOver: (value: T) => boolean;
+      /** A shorter time. */
+      readonly mostMs?: number | undefined;
     },
   ): Promise<T> {
-    const endMs = performance.now() + MOST_MS;
+    const patienceMs = Math.min(mostMs, MOST_MS);
+    const endMs = performance.now() + patienceMs;
     for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_MS)) {
       const { value, retryAfterMs } = await ask();
       if (isOver(value)) return value;
       const waitMs = Math.min(Math.max(retryAfterMs ?? pauseMs, FIRST_MS), LONGEST_ASKED_MS);
       if (performance.now() + waitMs > endMs)
-        throw new AcmeFault(`${what} is still undecided after ${MOST_MS / 60_000} minutes`, {
+        throw new AcmeFault(`${what} is still undecided after ${shownTime(patienceMs)}`, {
           kind: 'undecided',
         });
       await this.#pause(waitMs);
@@ -53,4 +57,8 @@ export class Patience {
       else signal.addEventListener('abort', stop);
     });
   }
+}
+
+function shownTime(ms: number): string {
+  return ms < 120_000 ? `${Math.ceil(ms / 1_000)} seconds` : `${Math.round(ms / 60_000)} minutes`;
 }
