@@ -13,8 +13,15 @@ import { locationOf, type Places } from '../http/variables/site.ts';
  * tell something only is closed, whoever adds the next directive.
  */
 
-/** The only directives that are served with such a variable: logs, and headers with a name of one's own (`X-A`). */
-const TELLING = ['access_log', 'log_format', 'more_set_headers'];
+/** The only directives that are served with such a variable: logs, traces, and headers with a name of one's own (`X-A`). */
+const TELLING = [
+  'access_log',
+  'log_format',
+  'more_set_headers',
+  'otel_span_attr',
+  'otel_span_name',
+  'otel_trace',
+];
 
 /** What makes the module of a directive act; the others do by the directive itself or by what `locationOf` puts beside it. */
 const CONTENT: Readonly<Record<string, string>> = {
@@ -33,7 +40,8 @@ const FORMS = findForms().filter(({ directive }) => !OF_HANDSHAKES.includes(dire
 const registry = new Registry(MODULES);
 /** Makes `$probe` a variable of a module that gw does not have. */
 const MISSING = `js_set $probe http.probe; map $host $memcached_key { default x; }
-  quota_zone $uri zone=quotas:1m limit=1000000/second; keyval_zone zone=keyvals:64k;`;
+  quota_zone $uri zone=quotas:1m limit=1000000/second; keyval_zone zone=keyvals:64k;
+  otel_exporter { endpoint 127.0.0.1:1; }`;
 
 test('a variable that gw does not have closes every location that takes it, in every form', async (t) => {
   const [port, { port: redisPort }] = [await freePort(), await redis()];

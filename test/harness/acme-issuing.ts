@@ -35,8 +35,8 @@ export class Certifier {
   /** Signs for a request: the certificate, its chain in PEM, and its id (RFC 9773, 4.1). */
   issue(request: ReadRequest): { readonly leaf: Buffer; readonly pem: string; readonly id: string } {
     const shiftMs = { expired: -2 * this.lifetimeMs, future: 3 * DAY_MS }[this.chain as string] ?? 0;
-    const fromMs = Date.now() + shiftMs - HOUR_MS;
-    const untilMs = Date.now() + shiftMs + this.lifetimeMs;
+    const nowMs = Date.now() + shiftMs;
+    const [fromMs, untilMs] = [nowMs - HOUR_MS, nowMs + this.lifetimeMs];
     const leaf = signRequest(this.#spoilt(request), this.#intermediate, { fromMs, untilMs });
     const { serialNumber } = new X509Certificate(leaf);
     // Node.js leaves out the zero before a first bit that is set.

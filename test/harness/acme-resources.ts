@@ -82,15 +82,8 @@ export class AcmeResources {
   readonly certifier = new Certifier();
   /** What stays pending for ever. */
   stuck: 'authorization' | 'order' | undefined;
-  /** What RFC 9773 says for every certificate, or for the first ones that were issued. */
-  window:
-    | {
-        readonly startMs: number;
-        readonly endMs: number;
-        readonly retryAfter?: string;
-        readonly first?: number;
-      }
-    | undefined;
+  /** What RFC 9773 says for every certificate. */
+  window: { readonly startMs: number; readonly endMs: number; readonly retryAfter?: string } | undefined;
   readonly #nonces = new Set<string>();
 
   constructor(base: string, options: AuthorityOptions) {
@@ -390,17 +383,15 @@ export class AcmeResources {
   }
 
   #renewalInfo(path: string): Reply {
-    const index = this.issued.findIndex(({ id }) => path.endsWith(`/${id}`));
-    const issued = this.issued[index];
+    const issued = this.issued.find(({ id }) => path.endsWith(`/${id}`));
     if (!issued) throw new Problem(404, 'malformed', 'unknown certificate');
-    const told = this.window && index < (this.window.first ?? Infinity) ? this.window : undefined;
     const { validTo } = new X509Certificate(issued.leaf);
     const end = Date.parse(validTo);
     const {
       startMs,
       endMs,
       retryAfter = '21600',
-    } = told ?? { startMs: end - 30 * DAY_MS, endMs: end - 28 * DAY_MS };
+    } = this.window ?? { startMs: end - 30 * DAY_MS, endMs: end - 28 * DAY_MS };
     const suggestedWindow = { start: new Date(startMs).toISOString(), end: new Date(endMs).toISOString() };
     const reply = json({ suggestedWindow, explanationURL: 'https://authority.test/why' });
     return { ...reply, headers: { ...JSON_TYPE, 'Retry-After': retryAfter } };

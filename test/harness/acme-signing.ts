@@ -84,6 +84,8 @@ function certificateFor(
   content: Terms & { readonly subject: string | undefined; readonly extensions: Extension[] },
 ): Buffer {
   const serial = randomBytes(9);
+  // A number that begins with zeros would have to be shorter.
+  serial[0] = (serial[0] as number) | 1;
   // The first bit is set in half of them: the number begins with a zero byte then.
   const valueHex = (serial[0] as number) & 0x80 ? Buffer.concat([Buffer.alloc(1), serial]) : serial;
   const certificate = new Certificate({

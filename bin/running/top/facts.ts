@@ -152,7 +152,10 @@ class Comparison {
 
   #workers(): readonly WorkerFacts[] {
     const now = this.#now;
-    return now.all('gw_worker_heap_bytes').map(({ labels, value }) => ({
+    const byId = now
+      .all('gw_worker_heap_bytes')
+      .toSorted((one, other) => Number(one.labels['worker']) - Number(other.labels['worker']));
+    return byId.map(({ labels, value }) => ({
       id: labels['worker'] ?? '',
       heapBytes: value,
       lagSeconds: now.value('gw_worker_eventloop_lag_seconds', labels),

@@ -308,14 +308,17 @@ for (const spoken of PROTOCOLS.filter(({ compression }) => !compression)) {
     );
     await gw.expect('GET /a?token=planted', { status: 502 });
     // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape was checked against the protocol
-    const records = (): any[] =>
+    type LogRecord = any;
+    const records = (): LogRecord[] =>
       collector.exports
         .filter(({ signal }) => signal === 'logs')
         .flatMap(({ message }) => message.resourceLogs[0].scopeLogs[0].logRecords);
-    await collector.waitFor(() => records().length >= 2, 'log records');
+    const accessRecord = (): LogRecord => records().find(({ body }) => body.kvlistValue);
+    const errorRecord = (): LogRecord =>
+      records().find(({ body }) => /connect\(\) failed/.test(body.stringValue ?? ''));
+    await collector.waitFor(() => accessRecord() !== undefined && errorRecord() !== undefined, 'log records');
     const [span] = await collector.waitForSpans(1);
-    const access = records().find(({ body }) => body.kvlistValue);
-    const error = records().find(({ body }) => /connect\(\) failed/.test(body.stringValue ?? ''));
+    const [access, error] = [accessRecord(), errorRecord()];
     expect(attributesOf(access.body.kvlistValue.values)).toMatchObject({
       method: 'GET',
       uri: '/a',

@@ -140,7 +140,7 @@ export const LOAD_FAULTS: readonly Rule[] = [
     summary: 'a name that is not declared',
     why: 'A directive refers to a zone, log format or dictionary that does not exist, so the configuration does not load.',
     fix: 'Declare it, or correct the name.',
-    bad: { text: 'access_log /dev/stdout json;' },
+    bad: { text: 'access_log /dev/stdout timed;' },
     good: { text: 'access_log /dev/stdout combined;' },
   },
   {

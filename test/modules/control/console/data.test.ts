@@ -82,7 +82,9 @@ test('the overview counts requests by location, and does not count those of the 
   const gw = await startGateway(t, `server { location /a { return 200 "x"; } ${CONSOLE} }`, { workers: 2 });
   for (let n = 0; n < 20; n++) await gw.fetch(n < 15 ? '/a' : '/nowhere');
   let seen = await read<Overview>(gw, DATA_PATHS.overview);
-  while ((seen.moments.at(-1)?.classes[1] ?? 0) < 15) seen = await read<Overview>(gw, DATA_PATHS.overview);
+  const hit = (): number | undefined => seen.locations.find(({ location }) => location === '/a')?.lastHitMs;
+  while ((seen.moments.at(-1)?.classes[1] ?? 0) < 15 || hit() === undefined)
+    seen = await read<Overview>(gw, DATA_PATHS.overview);
   const byLocation = new Map(seen.locations.map((place) => [place.location, place]));
   expect(byLocation.get('/a')).toMatchObject({ requests: 15, codes: { 200: 15 } });
   expect(byLocation.get('')).toMatchObject({ requests: 5, codes: { 404: 5 } });
