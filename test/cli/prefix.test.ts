@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { GW } from '../harness/gateway.ts';
@@ -59,6 +59,8 @@ async function paths(t: Owner, command: readonly string[]): Promise<Record<strin
     closed: (await call(port, '/closed')).status,
     open: (await call(port, '/closed', { headers: { authorization } })).body,
   };
+  // The port is open before the file is written.
+  await expect.poll(() => existsSync(join(dir, 'run/it.pid')), { timeout: 15_000 }).toBe(true);
   await expect.poll(() => read('logs/a.log').split('\n'), { timeout: 15_000 }).toHaveLength(5);
   return { ...responses, pid: /^\d+\n$/.test(read('run/it.pid')), log: read('logs/e.log') !== '' };
 }

@@ -28,7 +28,7 @@ test.runIf(CAN)(
       tlsPort: 1,
       dns: `127.0.0.1:${server.port}`,
       externalAccounts: EXTERNAL,
-      nonceRejections: 20,
+      nonceRejections: 10,
     });
     const [at, issuer] = trusting(pebble);
     const externalAccount = { kid: 'kid-1', key: EXTERNAL['kid-1'] };

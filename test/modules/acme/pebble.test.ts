@@ -13,7 +13,7 @@ test.runIf(HAS_PEBBLE)('Pebble issues a certificate by http-01, and refuses ever
     httpPort: ports.plain,
     tlsPort: ports.tls,
     dns: `127.0.0.1:${dns.port}`,
-    nonceRejections: 20,
+    nonceRejections: 10,
   });
   const conf = `acme_issuer le { uri ${pebble.url}; accept_terms_of_service; ssl_trusted_certificate ${pebble.caFile}; }
     server { listen 127.0.0.1:${ports.plain}; listen 127.0.0.1:${ports.tls} ssl; server_name a.test; acme_certificate le; }`;
