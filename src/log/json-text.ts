@@ -5,7 +5,8 @@ const EACH_UNSAFE =
   // eslint-disable-next-line no-control-regex -- it looks for control bytes
   /["\\\0-\x1f\x7f-\x9f\u2028\u2029]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-const SHORT: Readonly<Record<string, string>> = {
+/** The escapes of JSON that have a letter (RFC 8259, 7). */
+export const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
   '\b': '\\b',
@@ -27,7 +28,7 @@ export function jsonString(text: string): string {
 function escaped(character: string): string {
   const code = character.charCodeAt(0);
   if (code >= 0xd800 && code <= 0xdfff) return REPLACEMENT;
-  return SHORT[character] ?? `\\u${code.toString(16).padStart(4, '0')}`;
+  return SHORT_ESCAPES[character] ?? `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
 /** Returns the longest beginning of a text that takes at most so many bytes of UTF-8; never half a character. */

@@ -1,3 +1,5 @@
+import { SHORT_ESCAPES } from './json-text.ts';
+
 /**
  * The characters that `log_format escape=default` writes as `\xXX` (nginx ngx_http_log_escape): `"`, `\`, controls and
  * everything above `~`.
@@ -10,16 +12,6 @@ const JSON_UNSAFE = /["\\\0-\x1f]/;
 // eslint-disable-next-line no-control-regex -- it looks for control bytes
 const EACH_JSON_UNSAFE = /["\\\0-\x1f]/g;
 
-const JSON_SHORT: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-};
-
 /** Escapes a value for a log line as nginx does by default: special UTF-8 bytes become `\xXX`. */
 export function escapeDefault(text: string): string {
   return DEFAULT_UNSAFE.test(text) ? text.replace(DEFAULT_UNSAFE_RUN, hexBytes) : text;
@@ -31,7 +23,7 @@ export function escapeJson(text: string): string {
 }
 
 function jsonEscape(character: string): string {
-  return JSON_SHORT[character] ?? `\\u00${hex(character.charCodeAt(0))}`;
+  return SHORT_ESCAPES[character] ?? `\\u00${hex(character.charCodeAt(0))}`;
 }
 
 function hexBytes(run: string): string {

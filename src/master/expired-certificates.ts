@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { LoadedFile } from '../client/index.ts';
-import type { GatewayPlan, LocationPlan } from '../plan/index.ts';
+import { certificatesOfFiles, type GatewayPlan, type LocationPlan } from '../plan/index.ts';
 
 /** The modules whose certificates are shown to peers. */
 const TO_PEERS = ['proxy', 'grpc', 'uwsgi', 'kv'];
@@ -10,12 +10,10 @@ export function expiredCertificates(
   { servers }: Pick<GatewayPlan, 'servers'>,
   nowMs: number,
 ): readonly string[] {
-  const files = new Map<string, string>();
-  for (const { tls, root, named } of servers) {
-    for (const [index, pem] of (tls?.certificates ?? []).entries()) files.set(tls?.names[index] ?? '', pem);
+  const files = certificatesOfFiles(servers);
+  for (const { root, named } of servers)
     for (const location of [root, ...named])
       for (const [name, pem] of shownToPeers(location)) files.set(name, pem);
-  }
   return [...files].flatMap(([name, pem]) => {
     const endMs = endOf(pem);
     return endMs > nowMs

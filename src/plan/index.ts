@@ -19,6 +19,7 @@ export {
 } from './walk-plan.ts';
 export {
   canShakeHands,
+  certificatesOfFiles,
   secureContextOptions,
   sessionContextOf,
   shownOf,

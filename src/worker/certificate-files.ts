@@ -1,14 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { type CertificateView, showCertificates, type WorkerScope } from '../contract/index.ts';
-import type { GatewayPlan } from '../plan/index.ts';
+import { certificatesOfFiles, type GatewayPlan } from '../plan/index.ts';
 
 /** Shows the certificates of files that servers name without variables. */
 export function showFiles({ servers }: Pick<GatewayPlan, 'servers'>, worker: WorkerScope): void {
-  const files = new Map(
-    servers.flatMap(
-      ({ tls }) => tls?.certificates.map((pem, at) => [tls.names[at] ?? '', pem] as const) ?? [],
-    ),
-  );
+  const files = certificatesOfFiles(servers);
   if (files.size === 0) return;
   const ends = new Map([...files].map(([name, pem]) => [name, Date.parse(new X509Certificate(pem).validTo)]));
   const of = (name: string): CertificateView | undefined => {

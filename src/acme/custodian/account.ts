@@ -18,9 +18,16 @@ interface AccountParts {
 
 /**
  * Opens the account at the authority of an issuer: the known one, or a new one. A new key is stored before the authority is
- * told of it: killed in between, the next start finds the account by the key. Rejects with a fault in one line.
+ * told of it: killed in between, the next start finds the account by the key. Rejects with a `SessionFault` in one line, and its
+ * cause.
  */
-export async function openSession({ issuer, state, log, signal }: AccountParts): Promise<Session> {
+export function openSession(parts: AccountParts): Promise<Session> {
+  return open(parts).catch((error: Error) => {
+    throw new SessionFault(error.message, { cause: error });
+  });
+}
+
+async function open({ issuer, state, log, signal }: AccountParts): Promise<Session> {
   const accountKey = await accountKeyOf(issuer, state);
   const client = openAcmeClient({ issuer, accountKey, log, signal });
   const known = await state.account(issuer.uri);

@@ -160,7 +160,8 @@ export class IssuerKeeper {
   async #leave(entry: KeptEntry): Promise<void> {
     this.#log('notice', entry, `it comes from ${entry.authority}, and is ordered anew`);
     entry.want();
-    await this.#parts.state.forgetOrder(entry.id);
+    entry.window = undefined;
+    await this.#forgetOrder(entry);
   }
 
   /** Begins what is due. To be called some times in a second. */
@@ -407,9 +408,9 @@ export class IssuerKeeper {
   #open(): Promise<Session> {
     const { issuer, state, log } = this.#parts;
     this.#session ??= openSession({ issuer, state, log, signal: this.#ending.signal }).catch(
-      (error: Error) => {
+      (error: unknown) => {
         this.#session = undefined;
-        throw new SessionFault(error.message, { cause: error });
+        throw error;
       },
     );
     return this.#session;

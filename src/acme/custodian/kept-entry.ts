@@ -52,13 +52,9 @@ export class KeptEntry {
     Object.assign(this, { authority, attempts, window, order });
   }
 
-  /** Has it ordered anew: what was remembered concerns another certificate than the one that is wanted. */
+  /** Has it ordered anew, whatever is known of it and of former orders. */
   want(): void {
-    Object.assign(this, {
-      attempts: { ...NO_ATTEMPTS, isWanted: true },
-      window: undefined,
-      order: undefined,
-    });
+    this.attempts = { ...NO_ATTEMPTS, isWanted: true };
   }
 
   /** Forgets the troubles of former orders: there is a certificate. */

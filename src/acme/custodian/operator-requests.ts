@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IssuerState } from './issuer-state.ts';
 import type { KeptEntry } from './kept-entry.ts';
-import { NO_ATTEMPTS } from './schedule.ts';
 
 /** A request that cannot be removed would be carried out again and again. */
 const PAUSE_MS = 60_000;
@@ -22,7 +21,7 @@ export async function takeRequests({ state, signal, ...desk }: Desk): Promise<vo
     if (entry) {
       const isRevoked = request.kind === 'revoked';
       desk.tell(entry, isRevoked ? 'it was revoked, and is ordered anew' : 'an operator wants it renewed');
-      entry.attempts = { ...NO_ATTEMPTS, isWanted: true };
+      entry.want();
       await state.saveRecord(entry.id, entry);
     } else desk.unknown(request.id);
     if (!(await state.endRequest(request)))

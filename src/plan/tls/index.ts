@@ -1,5 +1,6 @@
 export {
   canShakeHands,
+  certificatesOfFiles,
   secureContextOptions,
   sessionContextOf,
   shownOf,

@@ -102,6 +102,17 @@ export function shownOf({ certificates, keys, ciphers, rejectHandshake }: TlsPla
   return [certificates, keys, ciphers, rejectHandshake];
 }
 
+/** Returns the certificates of files that servers show, in PEM, by the name of the file as written. */
+export function certificatesOfFiles(
+  servers: readonly { readonly tls?: TlsPlan | undefined }[],
+): Map<string, string> {
+  return new Map(
+    servers.flatMap(
+      ({ tls }) => tls?.certificates.map((pem, index) => [tls.names[index] ?? '', pem] as const) ?? [],
+    ),
+  );
+}
+
 /** Tells whether a server can take part in a handshake, if only to reject it. */
 export function canShakeHands(tls: TlsPlan | undefined): tls is TlsPlan {
   return tls !== undefined && (tls.certificates.length + tls.named.length > 0 || tls.rejectHandshake);
