@@ -6,7 +6,7 @@ import {
   type WorkerScope,
 } from '../contract/index.ts';
 import { elapsedMs, type Exchange, latencyMs, type LogStep, statusLine } from '../http/index.ts';
-import { type ErrorLog, type ErrorLogTarget, type LogTag, openErrorLogs, redactQuery } from '../log/index.ts';
+import { type ErrorLog, type ErrorLogTarget, type LogTag, openErrorLogs, redact } from '../log/index.ts';
 import {
   type Counter,
   type Counters,
@@ -198,7 +198,7 @@ export function compileRequestTail(tail: Ring): LogStep {
     const nth = status >= FIRST_FAILURE ? ++failures : ++shown;
     if (nth > LINES_PER_SECOND) return void skipped++;
     const { method, host, requestUri } = request;
-    const uri = redactQuery(requestUri);
+    const uri = redact(requestUri);
     keepRequestLine(
       tail,
       status,

@@ -7,26 +7,15 @@ import {
   type Span,
   type Word,
 } from '../../grammar/index.ts';
-import { isCredential } from '../log/index.ts';
+import { isSecretName, MASK, passwordsIn } from '../log/index.ts';
 import type { BlockView } from './block-view.ts';
 import type { Registry } from './registry.ts';
 import type { AnyRow, Context } from './row.ts';
 
-const MASK = '***';
 /** Variables, references and scheme names. A value that has anything else contains a secret in clear. */
 const NO_SECRETS = /\$(?:\{(?:\w+|env:\w+|file:[^}]*)\}|\w+)|\b(?:basic|bearer|digest|token)\b/gi;
 /** A reference without a default, which reveals nothing; the default of `${env:NAME:-default}` would. */
 const REFERENCE = /^["']?\$\{(?:env:\w+|file:[^}]*)\}["']?$/;
-/**
- * Passwords inside values, as the last group: `scheme://user:password@host`, `password=…` among keywords, `Bearer …`.
- */
-const PASSWORDS = [
-  /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g,
-  /(\bpassword\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s"'&;]+)/gi,
-  /(\b(?:basic|bearer)\s+)([^\s"'$]+)/gi,
-];
-
-const MAY_HOLD_PASSWORD = /:\/\/|password|basic|bearer/i;
 
 /** The output of `-T`: each file once, with secrets masked as the rows say. Relative names start from `prefix`. */
 export function dumpConfig(tree: ConfigTree, registry: Registry, prefix: string): string {
@@ -68,7 +57,7 @@ function secretsOf({ args }: DirectiveNode, kind: NonNullable<AnyRow['secret']>)
     return hidden.flatMap((word) => secretsIn(word, 'whole'));
   }
   const marked = values.flatMap((word) => secretsIn(word, 'password'));
-  if (marked.length > 0 || !name || !isCredential(name.value)) return marked;
+  if (marked.length > 0 || !name || !isSecretName(name.value)) return marked;
   return values.filter(isWritten).flatMap((word) => secretsIn(word, 'whole'));
 }
 
@@ -80,7 +69,7 @@ const MEASURED =
 
 /** True for a value that cannot be a secret: a flag, or a number under a name of something measured. */
 export function isPlainValue(name: string, value: string): boolean {
-  if (isCredential(name)) return false;
+  if (isSecretName(name)) return false;
   const words = name.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase();
   return FLAG.test(value) || (NUMBER.test(value) && MEASURED.test(words));
 }
@@ -96,12 +85,10 @@ function secretsIn({ span, quote }: Word, kind: 'whole' | 'password'): readonly 
     const inside = quote.length;
     return [{ source: span.source, start: span.start + inside, end: span.end - inside }];
   }
-  if (!MAY_HOLD_PASSWORD.test(written)) return [];
-  return PASSWORDS.flatMap((pattern) =>
-    [...written.matchAll(pattern)].flatMap(({ index, 1: before = '', 2: secret = '' }) => {
-      const start = span.start + index + before.length;
-      return REFERENCE.test(secret) ? [] : { source: span.source, start, end: start + secret.length };
-    }),
+  return passwordsIn(written).flatMap(({ start, end }) =>
+    REFERENCE.test(written.slice(start, end))
+      ? []
+      : { source: span.source, start: span.start + start, end: span.start + end },
   );
 }
 

@@ -44,7 +44,7 @@ export { openIssuerDocuments } from './issuer-documents.ts';
 export { type CertificateView, showCertificates } from './certificate-view.ts';
 export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
-export { loggedValue, loggedVariable } from './logged-value.ts';
+export { isSecretVariable, loggedCapture, loggedValue, loggedVariable } from './logged-value.ts';
 export { countedAs, type CountedLocation, countedLocation } from './counted-location.ts';
 export type {
   CoreConfig,

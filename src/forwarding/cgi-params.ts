@@ -1,6 +1,7 @@
 import type { Word } from '../../grammar/index.ts';
 import { type ArgReader, type ComplexValue, constantText, readers } from '../config/index.ts';
 import type { Exchange } from '../http/index.ts';
+import { isSecretName, MASK, redact } from '../log/index.ts';
 import type { ForwardingBuild } from './forwarding-build.ts';
 import type { Protocol, Target } from './protocol.ts';
 import { addedHeaders } from './request-head.ts';
@@ -139,9 +140,6 @@ function rangeParam(params: readonly ParamConfig[] = []): ComplexValue | undefin
   return params.find(({ name }) => /^(?:HTTP_)?RANGE$/i.test(name))?.value;
 }
 
-/** Parameters whose values are credentials. */
-const SECRET = /^HTTP_(?:PROXY_)?AUTHORIZATION$|^HTTP_COOKIE$|PASS(?:WORD|WD)?$|SECRET|TOKEN|API_?KEY/i;
-
 /** Returns facts about the parameters with which a request would be sent. */
 export function explainParams(
   params: readonly ParamConfig[],
@@ -157,7 +155,7 @@ export function explainParams(
   return (x, { method }, isForCache) => {
     const facts: { label: string; value: string }[] = [];
     const tell: ParamSink = (name, value) =>
-      facts.push({ label: 'param', value: `${name} ${SECRET.test(name) ? '***' : value}` });
+      facts.push({ label: 'param', value: `${name} ${isSecretName(name) ? MASK : redact(value)}` });
     (isForCache ? forCache : forClient)(x, tell, method);
     return facts;
   };

@@ -2,6 +2,7 @@ import { PieceBuffers } from '../bodies/index.ts';
 import { type Caches, explainCache, mayCache } from '../cache/index.ts';
 import type { Carriers } from '../client/index.ts';
 import type { Exchange } from '../http/index.ts';
+import { isSecretName, MASK, redact } from '../log/index.ts';
 import type { Peer, UpstreamGroup, Upstreams } from '../upstream/index.ts';
 import type { ForwardingBuild } from './forwarding-build.ts';
 import { compileForwardingPolicy, type ForwardingPolicy } from './cached-sending.ts';
@@ -260,7 +261,7 @@ function linesOf(fields: readonly string[]): readonly string[] {
 
 /** Masks credentials in the headers of the request. */
 function withoutLogin(field: string): string {
-  return field.replace(/^((?:proxy-)?authorization|cookie):(?: (\w+) (?=\S))?.*$/i, (_all, name, scheme) =>
-    scheme === undefined ? `${name}: ***` : `${name}: ${scheme} ***`,
-  );
+  const [, name = '', scheme] = /^([^:]+):(?: (\w+) (?=\S))?/.exec(field) ?? [];
+  if (!isSecretName(name)) return redact(field);
+  return scheme === undefined ? `${name}: ${MASK}` : `${name}: ${scheme} ${MASK}`;
 }

@@ -1,5 +1,6 @@
 import { cutForJson, jsonString } from './json-text.ts';
-import { escapeDefault, redactLogins, redactQuery } from './log-text.ts';
+import { escapeDefault } from './log-text.ts';
+import { redact } from './secrets.ts';
 import { errorLogTime, timeUtc } from './time.ts';
 
 /** nginx's levels, least severe first. */
@@ -58,7 +59,7 @@ export function textLine(line: ErrorLine, text: string): string {
 /** Returns a message with its author and fields, as in nginx: one line, without controls that a terminal would interpret. */
 export function errorText({ message, context, tid }: ErrorLine): string {
   const connection = context?.connection === undefined ? '' : `*${context.connection} `;
-  return `${process.pid}#${tid}: ${printable(connection + redactLogins(message) + describe(context))}${tagsOf(context)}`;
+  return `${process.pid}#${tid}: ${printable(connection + redact(message) + describe(context))}${tagsOf(context)}`;
 }
 
 /** Returns the fields in nginx's order: `, client: …, server: …, request: "…"`. Secrets in the query are masked. */
@@ -68,11 +69,11 @@ function describe(context: LogContext | undefined): string {
   return [
     client && `, client: ${client}`,
     server !== undefined && `, server: ${server}`,
-    request && `, request: "${redactQuery(request)}"`,
-    subrequest && `, subrequest: "${subrequest}"`,
-    upstream && `, upstream: "${redactQuery(upstream)}"`,
-    host && `, host: "${host}"`,
-    referrer && `, referrer: "${redactQuery(referrer)}"`,
+    request && `, request: "${redact(request)}"`,
+    subrequest && `, subrequest: "${redact(subrequest)}"`,
+    upstream && `, upstream: "${redact(upstream)}"`,
+    host && `, host: "${redact(host)}"`,
+    referrer && `, referrer: "${redact(referrer)}"`,
   ]
     .filter(Boolean)
     .join('');
@@ -93,8 +94,11 @@ function printable(text: string): string {
   );
 }
 
-/** `call() "path" failed (2: No such file or directory)`: the number and the text of an error of the system. */
-const SYSTEM_ERROR = / \((\d{1,4}): ([^()]+)\)/;
+/**
+ * `call() "path" failed (2: No such file or directory)`: the number and the text of an error of the system. The last one
+ * counts: a path may have the look of another one.
+ */
+const SYSTEM_ERROR = / \((\d{1,4}): ([^()]+)\)/g;
 
 type Member = [name: string, value: string | number | undefined];
 
@@ -110,23 +114,27 @@ export function jsonLine(line: ErrorLine): string {
 
 function membersOf({ level, message, context = {}, timeMs, tid }: ErrorLine): Member[] {
   const { connection, client, server, request, subrequest, upstream, host, referrer, about } = context;
-  const [failure, errno, errtext] = SYSTEM_ERROR.exec(message) ?? [];
+  const failure = [...message.matchAll(SYSTEM_ERROR)].at(-1);
+  const [found = '', errno, errtext] = failure ?? [];
+  const text = failure
+    ? message.slice(0, failure.index) + message.slice(failure.index + found.length)
+    : message;
   return [
     ['timestamp', timeUtc(timeMs)],
     ['level', level],
     ['pid', process.pid],
     ['tid', tid],
     ['cnum', connection],
-    ['msg', redactLogins(failure === undefined ? message : message.replace(failure, ''))],
+    ['msg', redact(text)],
     ['errno', errno === undefined ? undefined : Number(errno)],
     ['errtext', errtext],
     ['client', client],
     ['server', server],
-    ['request', request && redactQuery(request)],
-    ['subrequest', subrequest],
-    ['upstream', upstream && redactQuery(upstream)],
-    ['host', host],
-    ['referrer', referrer && redactQuery(referrer)],
+    ['request', request && redact(request)],
+    ['subrequest', subrequest && redact(subrequest)],
+    ['upstream', upstream && redact(upstream)],
+    ['host', host && redact(host)],
+    ['referrer', referrer && redact(referrer)],
     ['request_id', about?.requestId],
     ['trace_id', about?.traceId],
     ['sqlstate', context.sqlstate],

@@ -12,14 +12,8 @@ export {
   type LogWriter,
   tellOperator,
 } from './error-log.ts';
-export {
-  escapeDefault,
-  escapeJson,
-  isAuthorizationResponse,
-  isCredential,
-  isSecretParameter,
-  redactQuery,
-} from './log-text.ts';
+export { escapeDefault, escapeJson } from './log-text.ts';
+export { isAuthorizationResponse, isSecretName, MASK, passwordsIn, redact } from './secrets.ts';
 export { missingHost, openSyslog, parseSyslog, type SyslogTarget } from './syslog/index.ts';
 export {
   type HeldLog,
@@ -29,5 +23,5 @@ export {
   openFailure,
   standardStream,
 } from './log-file.ts';
-export { cutText, jsonString } from './json-text.ts';
+export { cutText, jsonString, jsonText } from './json-text.ts';
 export { dateGmt, dateLocal, timeIso8601, timeLocal, timeUtc } from './time.ts';

@@ -31,6 +31,18 @@ function escaped(character: string): string {
   return SHORT_ESCAPES[character] ?? `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+// eslint-disable-next-line no-control-regex -- it looks for control bytes
+const UNSAFE_IN_JSON = /[\x7f-\x9f\u2028\u2029]/g;
+
+/** Returns a value as JSON on one line; its texts are as safe as those of `jsonString`. */
+export function jsonText(value: object): string {
+  const text = JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'string' ? member.replace(LONE_SURROGATE, REPLACEMENT) : member,
+  );
+  return text.replace(UNSAFE_IN_JSON, escaped);
+}
+
 /** Returns the longest beginning of a text that takes at most so many bytes of UTF-8; never half a character. */
 export function cutText(text: string, maxBytes: number): string {
   if (text.length * MAX_BYTES_PER_UNIT <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, Connection } from 'pg';
+import { MASK } from '../log/index.ts';
 import type { ConnectionTarget, Host } from './dsn.ts';
 
 /** The part of pg that is used. */
@@ -60,7 +61,7 @@ export function publicMessage(
 ): string {
   const line = (message || code).split('\n', 1)[0] ?? '';
   const secrets = [password, ...hosts.map((host) => host.password)].filter(Boolean) as string[];
-  return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line);
+  return secrets.reduce((text, secret) => text.replaceAll(secret, MASK), line);
 }
 
 /** One attempt to connect: a host, with or without TLS. */

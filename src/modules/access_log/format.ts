@@ -1,4 +1,4 @@
-import { type Build, loggedVariable } from '../../contract/index.ts';
+import { type Build, loggedCapture, loggedVariable } from '../../contract/index.ts';
 import type { Exchange, Getter } from '../../http/index.ts';
 import { escapeDefault, escapeJson } from '../../log/index.ts';
 import type { Escape, LogFormat } from './directives.ts';
@@ -35,17 +35,13 @@ export function compileFormat({ value, escape }: LogFormat, build: Build): (x: E
     if (typeof part === 'string') return part;
     return 'variable' in part
       ? escaped(loggedVariable(part.variable, build), escape)
-      : escaped(capture(part.capture), escape);
+      : escaped(loggedCapture(part.capture), escape);
   });
   return (x) => {
     let line = '';
     for (const part of parts) line += typeof part === 'string' ? part : part(x);
     return line;
   };
-}
-
-function capture(index: number): Getter {
-  return (x) => x.captures?.[index];
 }
 
 /** Escapes a variable. Without a value it is `-`, in JSON empty (nginx ngx_http_log_module). */

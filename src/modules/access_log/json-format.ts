@@ -1,7 +1,7 @@
 import { type Build, loggedVariable } from '../../contract/index.ts';
 import { type Try, upstreamFacts } from '../../forwarding/index.ts';
 import { elapsedMs, type Exchange, type Getter, requestId, tracedBy } from '../../http/index.ts';
-import { cutText, jsonString, redactQuery, timeUtc } from '../../log/index.ts';
+import { cutText, jsonString, redact, timeUtc } from '../../log/index.ts';
 
 /** The predefined formats whose lines are objects of JSON. A `log_format` of the same name replaces them. */
 export const JSON_FORMATS = ['json', 'json_full'] as const;
@@ -68,7 +68,7 @@ function usualMembers(build: Build): readonly Member[] {
     ['remote_addr', variable('remote_addr')],
     ['remote_user', variable('remote_user')],
     ['method', text(({ main }) => main.request.method)],
-    ['uri', text(({ main }) => pathOf(main.request.requestUri))],
+    ['uri', text(({ main }) => redact(pathOf(main.request.requestUri)))],
     ['query', text(({ main }) => queryOf(main.request.requestUri))],
     ['protocol', text((x) => `HTTP/${x.request.httpVersion}`)],
     ['host', variable('host')],
@@ -140,7 +140,7 @@ function pathOf(target: string): string {
 
 function queryOf(target: string): string | undefined {
   const mark = target.indexOf('?');
-  return mark < 0 ? undefined : redactQuery(target.slice(mark + 1));
+  return mark < 0 ? undefined : redact(target.slice(mark + 1));
 }
 
 /** A code of PostgreSQL; other codes of `dbrest_code` are gw's own. */

@@ -1,5 +1,5 @@
 import { type DirectiveNode, variablesIn, type Word } from '../../../grammar/index.ts';
-import type { CheckedConfig, Problem, Rule } from '../../contract/index.ts';
+import { type CheckedConfig, isSecretVariable, type Problem, type Rule } from '../../contract/index.ts';
 
 const logFormatUnsafe: Rule = {
   id: 'GW906',
@@ -44,9 +44,13 @@ function escapeEdit(
   return { span: { source, start: end, end }, text: ' escape=json' };
 }
 
-/** Variables that gw does not mask itself: it does mask "Authorization", "Cookie" and known query parameters. */
+/** Variables that may have secrets: logs mask those whose names say so for sure. */
 const SECRET_VARIABLE =
-  /^(?:cookie_\w*(?:session|sess|sid|token|auth|jwt)\w*|http_\w*(?:api_?key|token|secret|password)\w*|(?:sent|upstream)_http_set_cookie|request_body)$/;
+  /^(?:cookie_\w*(?:sess|sid|token|auth|jwt)\w*|http_\w*(?:api_?key|token|secret|password)\w*|request_body)$/;
+
+function mayHoldSecret(variable: string): boolean {
+  return SECRET_VARIABLE.test(variable) && !isSecretVariable(variable);
+}
 
 const secretsLogged: Rule = {
   id: 'GW907',
@@ -55,11 +59,11 @@ const secretsLogged: Rule = {
   summary: 'a log that contains credentials of clients',
   why: 'Anyone who reads the log or a copy of it can act as the clients: sessions and tokens work like passwords.',
   fix: 'Log a value that identifies requests but gives no access, such as "$request_id".',
-  bad: { in: 'http', text: `log_format who '$remote_addr $cookie_session';` },
+  bad: { in: 'http', text: `log_format who '$remote_addr $request_body';` },
   good: { in: 'http', text: `log_format who '$remote_addr $request_id';` },
   *check(config: CheckedConfig): Iterable<Problem> {
     for (const { node } of config.uses('log_format')) {
-      for (const variable of new Set(variablesIn(node).filter((name) => SECRET_VARIABLE.test(name)))) {
+      for (const variable of new Set(variablesIn(node).filter(mayHoldSecret))) {
         const word = node.args.find(({ value }) => value.toLowerCase().includes(variable));
         yield { at: word?.span ?? node, message: `"$${variable}" may contain a secret, and is logged` };
       }

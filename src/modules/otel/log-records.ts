@@ -1,6 +1,6 @@
-import type { Build, WorkerScope } from '../../contract/index.ts';
+import { type Build, loggedVariable, type WorkerScope } from '../../contract/index.ts';
 import { elapsedMs, type Exchange, requestId } from '../../http/index.ts';
-import { type Level, redactQuery } from '../../log/index.ts';
+import { type Level, redact } from '../../log/index.ts';
 import type { BodyValue, LogRecord } from './records.ts';
 
 /** OpenTelemetry's numbers of gw's levels. */
@@ -34,24 +34,27 @@ export function followErrorLogs(
 const SHOWN: readonly (readonly [name: string, variable: string])[] = [
   ['remote_addr', 'remote_addr'],
   ['remote_user', 'remote_user'],
-  ['method', 'request_method'],
-  ['uri', 'uri'],
   ['protocol', 'server_protocol'],
   ['host', 'host'],
   ['referer', 'http_referer'],
   ['user_agent', 'http_user_agent'],
 ];
 
-/** Compiles the record of a request that has ended. A value that is absent is null; secrets in queries are masked. */
+/** Compiles the record of a request that has ended. A value that is absent is null; secrets are masked. */
 export function compileAccessRecord(build: Build): (x: Exchange) => LogRecord {
-  const getters = SHOWN.map(([name, variable]) => ({ name, read: build.variable(variable) }));
+  const getters = SHOWN.map(([name, variable]) => ({ name, read: loggedVariable(variable, build) }));
   return (x) => {
     const nowMs = Date.now();
     const { traceId = '', spanId = '' } = x.trace ?? {};
     const body: (readonly [name: string, value: BodyValue])[] = [['time', new Date(nowMs).toISOString()]];
-    for (const { name, read } of getters) body.push([name, maskedValue(name, read(x))]);
+    for (const { name, read } of getters) body.push([name, read(x) || null]);
+    const { method, requestUri } = x.main.request;
+    const target = redact(requestUri);
+    const mark = target.indexOf('?');
     body.push(
-      ['query', x.args === '' ? null : redactQuery(`?${x.args}`).slice(1)],
+      ['method', method || null],
+      ['uri', (mark < 0 ? target : target.slice(0, mark)) || null],
+      ['query', mark < 0 ? null : target.slice(mark + 1) || null],
       ['status', x.status],
       ['bytes', x.bodyBytesSent],
       ['request_time', Math.round(elapsedMs(x)) / 1_000],
@@ -60,9 +63,4 @@ export function compileAccessRecord(build: Build): (x: Exchange) => LogRecord {
     );
     return { timeMs: nowMs, severity: SEVERITIES.info, level: 'info', body, traceId, spanId };
   };
-}
-
-function maskedValue(name: string, value: string | undefined): BodyValue {
-  if (value === undefined || value === '') return null;
-  return name === 'referer' ? redactQuery(value) : value;
 }

@@ -1,7 +1,7 @@
 import { type Build, type LocationFacts, loggedValue } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
 import { elapsedMs, type Exchange, requestId, type Span } from '../../http/index.ts';
-import { redactQuery } from '../../log/index.ts';
+import { redact } from '../../log/index.ts';
 import type { OtelConfig } from './directives.ts';
 import type { Attribute } from './records.ts';
 
@@ -16,7 +16,7 @@ export function compileServerSpan(config: OtelConfig, build: Build): (x: Exchang
   const { location } = build;
   build.needHeader('user-agent');
   const { spanName } = config;
-  const nameOf = spanName ? build.value(spanName) : () => location.path;
+  const nameOf = spanName ? loggedValue(spanName, build) : () => location.path;
   const describe = config.semconv === 'stable' ? describeStable : describeAsNginx;
   const common = compileCommon(location);
   const own = compileOwn(config, build);
@@ -45,10 +45,10 @@ export function compileServerSpan(config: OtelConfig, build: Build): (x: Exchang
 function describeAsNginx(x: Exchange, attributes: Attribute[]): void {
   const { request, status } = x;
   if (request.method !== '') attributes.push(['http.method', request.method]);
-  if (request.requestUri !== '') attributes.push(['http.target', redactQuery(request.requestUri)]);
+  if (request.requestUri !== '') attributes.push(['http.target', redact(request.requestUri)]);
   attributes.push(['http.scheme', request.port.scheme], ['http.flavor', request.httpVersion]);
   const userAgent = x.header('user-agent');
-  if (userAgent !== undefined) attributes.push(['http.user_agent', userAgent]);
+  if (userAgent !== undefined) attributes.push(['http.user_agent', redact(userAgent)]);
   attributes.push(
     ['http.request_content_length', Math.max(0, request.contentLength)],
     ['http.response_content_length', x.bodyBytesSent],
@@ -65,14 +65,14 @@ function describeAsNginx(x: Exchange, attributes: Attribute[]): void {
 function describeStable(x: Exchange, attributes: Attribute[]): void {
   const { request, status } = x;
   if (request.method !== '') attributes.push(['http.request.method', request.method]);
-  const target = redactQuery(request.requestUri);
+  const target = redact(request.requestUri);
   const query = target.indexOf('?');
   if (target !== '') attributes.push(['url.path', query < 0 ? target : target.slice(0, query)]);
   if (query >= 0) attributes.push(['url.query', target.slice(query + 1)]);
   attributes.push(['url.scheme', request.port.scheme]);
   attributes.push(['network.protocol.version', request.httpVersion === '2.0' ? '2' : request.httpVersion]);
   const userAgent = x.header('user-agent');
-  if (userAgent !== undefined) attributes.push(['user_agent.original', userAgent]);
+  if (userAgent !== undefined) attributes.push(['user_agent.original', redact(userAgent)]);
   attributes.push(
     ['http.request.body.size', Math.max(0, request.contentLength)],
     ['http.response.body.size', x.bodyBytesSent],

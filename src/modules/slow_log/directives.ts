@@ -33,6 +33,10 @@ const slowLog: ArgReader<SlowLogTarget | 'off'> = readers.words(
     if (path.value === 'off' && parameters.length === 0) return 'off';
     // The tries of a request are kept only where a variable such as this one needs them.
     scope.complexValue({ ...path, value: '$upstream_response_time', literals: [] });
+    if (path.value.includes('$')) {
+      scope.report.emerg(`"${scope.directive}" takes no variables in its path`, path.span);
+      return undefined;
+    }
     let target: SlowLogTarget | undefined = {
       path: path.value === 'stderr' ? path.value : resolve(scope.prefix, path.value),
       ...USUAL,

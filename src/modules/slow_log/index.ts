@@ -1,4 +1,4 @@
-import { type Build, moduleFor, type WorkerScope } from '../../contract/index.ts';
+import { type Build, countLostLines, moduleFor, type WorkerScope } from '../../contract/index.ts';
 import { type Try, upstreamFacts } from '../../forwarding/index.ts';
 import {
   type Exchange,
@@ -10,7 +10,7 @@ import {
   tracedBy,
   watchPhases,
 } from '../../http/index.ts';
-import { cutText, openAccessLog, timeUtc } from '../../log/index.ts';
+import { cutText, jsonText, openAccessLog, timeUtc } from '../../log/index.ts';
 import { directives, type SlowLogConfig, type SlowLogTarget } from './directives.ts';
 import { maskedPlan, normalizedSql } from './normalized-sql.ts';
 import { LimitedLines } from './rate.ts';
@@ -57,11 +57,14 @@ export const slowLog = moduleFor<SlowLogConfig>()<OpenLog>({
 
 function openLog(target: SlowLogTarget, worker: WorkerScope): OpenLog {
   const { path } = target;
-  const { log, logOpener: opener } = worker;
+  const { log, logOpener: opener, metrics } = worker;
   const { file, lines } = worker.share(
     `slow_log ${path}`,
     () => {
-      const opened = openAccessLog({ path, bufferBytes: 0, flushMs: 0, log, opener });
+      const count = countLostLines(metrics);
+      const dropped = (lines: number): void => count(path, lines);
+      count(path, 0);
+      const opened = openAccessLog({ path, bufferBytes: 0, flushMs: 0, log, opener, dropped });
       const tell = (suppressed: number): string =>
         JSON.stringify({ kind: 'suppressed', time: timeUtc(Date.now()), lines: suppressed });
       return { file: opened, lines: new LimitedLines((line) => opened.write(line), tell) };
@@ -132,7 +135,7 @@ function lineOf(
   x: Exchange,
   { kind, ms, location, ...more }: { kind: Kind; ms: number; location: string },
 ): string {
-  return JSON.stringify({
+  return jsonText({
     kind,
     time: timeUtc(Date.now()),
     ms: rounded(ms),

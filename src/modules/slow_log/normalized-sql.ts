@@ -1,19 +1,33 @@
 /**
- * What stands between quotation marks in SQL, and numbers. Identifiers, with the digits in them and in `$1`, are matched
- * first and stay as they are.
+ * The tokens of SQL that have values, and those in which something else could look like them: quoted identifiers, names
+ * with digits, parameters. They are read in one pass, as PostgreSQL does (PostgreSQL documentation, 4.1): a quotation mark in an
+ * identifier begins no string. A string without an end takes all that is left.
  */
-const TOKENS =
-  /"(?:[^"]|"")*"|[a-z_$][\w$]*|(?<literal>(?:\bE)?'(?:[^'\\]|''|\\[^])*'|\d+(?:\.\d+)?(?:e[+-]?\d+)?)/gi;
-/** A string with backslashes, which other literals do not escape. */
-const ESCAPED = /\bE'(?:[^'\\]|''|\\[^])*'/gi;
-const PLAIN = /'(?:[^']|'')*'/g;
+const TOKENS = new RegExp(
+  [
+    '(?<comment>--[^\\r\\n]*|/\\*(?:[^*]|\\*(?!/))*(?:\\*/|$))',
+    '"(?:[^"]|"")*(?:"|$)',
+    "(?<literal>\\be'(?:[^'\\\\]|''|\\\\[^])*(?:'|$)",
+    "(?:\\b(?:u&|[bnx]))?'(?:[^']|'')*(?:'|$)",
+    '\\$(?<tag>(?:[a-z_\\u0080-\\uffff][\\w\\u0080-\\uffff]*)?)\\$[^]*?(?:\\$\\k<tag>\\$|$)',
+    '\\d[\\d_]*(?:[xob][\\da-f_]+|(?:\\.\\d*)?(?:e[+-]?\\d+)?))',
+    '[a-z_\\u0080-\\uffff][\\w$\\u0080-\\uffff]*|\\$\\d+',
+  ].join('|'),
+  'gi',
+);
 
-/** Returns SQL without values: `?` in place of each string and number. */
+interface TokenGroups {
+  readonly comment?: string;
+  readonly literal?: string;
+}
+
+/** Returns SQL without values and comments: `?` in place of each string and number. */
 export function normalizedSql(text: string): string {
   return text
-    .replace(ESCAPED, '?')
-    .replace(PLAIN, '?')
-    .replace(TOKENS, (token, literal: string | undefined) => (literal === undefined ? token : '?'))
+    .replace(TOKENS, (token, ...groups) => {
+      const { comment, literal } = groups.at(-1) as TokenGroups;
+      return literal !== undefined ? '?' : comment === undefined ? token : ' ';
+    })
     .replace(/\s+/g, ' ')
     .trim();
 }

@@ -1,9 +1,8 @@
 import { type ConfigTree, type DirectiveNode, placeText, type Span } from '../../../grammar/index.ts';
 import { BlockView, type BoundConfig, type Registry } from '../../config/index.ts';
 import type { AnyModule } from '../../contract/index.ts';
+import { MASK } from '../../log/index.ts';
 import type { GatewayPlan, LocationPlan, ServerPlan } from '../../plan/index.ts';
-
-const MASK = '***';
 
 /** The text of directives with secrets masked. `spoken`: further secrets, of the request. */
 export class DirectiveText {

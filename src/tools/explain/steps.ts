@@ -1,5 +1,6 @@
 import { type DirectiveNode, placeText } from '../../../grammar/index.ts';
 import type { BlockView, Registry } from '../../config/index.ts';
+import { isSecretVariable } from '../../contract/index.ts';
 import { type LocationPlan, locationText } from '../../plan/index.ts';
 import type { AccountStep, EffectiveDirective, ReplacedDirective } from './account.ts';
 import { modulePlace, type PlanBlock, type DirectiveText } from './plan-blocks.ts';
@@ -215,7 +216,7 @@ export class StepWriter {
 
   #known({ name, value, live }: VariableRead): string {
     if (live) return `$${name} is known only to a running gateway`;
-    if (LOGINS.has(name)) return `$${name} is not shown`;
+    if (isSecretVariable(name)) return `$${name} is not shown`;
     return value === undefined ? `$${name} has no value` : `$${name} = "${this.#masked(value)}"`;
   }
 
@@ -240,9 +241,6 @@ export class StepWriter {
     return placeText(field?.nodes[nth]?.name.span);
   }
 }
-
-/** Variables with credentials, which are masked. */
-const LOGINS: ReadonlySet<string> = new Set(['http_authorization', 'http_proxy_authorization']);
 
 function placeOfField(view: BlockView | undefined, module: string, field: string): string {
   return placeText(view?.from(module).get(field)?.nodes[0]?.name.span);

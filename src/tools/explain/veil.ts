@@ -1,10 +1,8 @@
 import type { AnyModule, Credentials } from '../../contract/index.ts';
+import { isSecretName, MASK, redact } from '../../log/index.ts';
 import type { GatewayPlan, LocationPlan } from '../../plan/index.ts';
 import type { ReadQuery } from './query.ts';
 
-const MASK = '***';
-/** Headers that hold credentials whatever the configuration says. */
-const LOGINS = ['authorization', 'proxy-authorization', 'cookie', 'x-publish-key', 'x-api-key'];
 /** Shorter values are masked where they are named, and not everywhere: they are parts of other texts. */
 const LEAST_LENGTH = 8;
 
@@ -24,7 +22,7 @@ export class Veil {
   ) {
     const all = [...credentialsIn(plan, modules)];
     const own = new Set(all.flatMap((each) => each.headers ?? []));
-    this.#headers = new Set([...LOGINS, ...own]);
+    this.#headers = own;
     this.#arguments = new Set(all.flatMap((each) => each.arguments ?? []).map((name) => name.toLowerCase()));
     const inArgs = [...args.matchAll(ARGUMENT)].flatMap(([, , name = '', value = '']) =>
       this.#isSecret(name) ? [value, decoded(value)] : [],
@@ -41,13 +39,14 @@ export class Veil {
   }
 
   header([name, value]: readonly [string, string]): readonly [string, string] {
-    if (!this.#headers.has(name.toLowerCase())) return [name, value];
+    if (!this.#headers.has(name.toLowerCase()) && !isSecretName(name)) return [name, redact(value)];
     const [, scheme] = /^(\w+) +\S/.exec(value) ?? [];
     return [name, scheme === undefined ? MASK : `${scheme} ${MASK}`];
   }
 
   #isSecret(written: string): boolean {
-    return this.#arguments.has(decoded(written).toLowerCase());
+    const name = decoded(written);
+    return this.#arguments.has(name.toLowerCase()) || isSecretName(name);
   }
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CacheStore, type OtherGateways, type PurgeSharing, sharePurges } from '../../../cache/index.ts';
 import type { WorkerScope } from '../../../contract/index.ts';
-import { redactQuery } from '../../../log/index.ts';
+import { redact } from '../../../log/index.ts';
 import type { MetricFamily } from '../../../zone/index.ts';
 import { ControlFault } from '../endpoint.ts';
 import type { CachePage, CachePurge, CachePurged, CacheState, LargeEntry } from './contract.ts';
@@ -87,7 +87,7 @@ async function findLargest(stores: readonly CacheStore[]): Promise<Largest> {
 }
 
 function shownEntry({ key, ...facts }: Omit<LargeEntry, 'isWhole'>): LargeEntry {
-  const masked = redactQuery(key);
+  const masked = redact(key);
   return { key: masked, isWhole: masked === key, ...facts };
 }
 

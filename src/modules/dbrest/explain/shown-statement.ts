@@ -1,3 +1,4 @@
+import { isSecretName, MASK } from '../../../log/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
 import type { RoleSettings } from '../schema/index.ts';
@@ -54,10 +55,8 @@ export function explainSteps(
   return [...begun, { statement, sink }, ROLLBACK];
 }
 
-const MASK = '***';
-/** Matches `"authorization":"Bearer …"` and the like in the headers that are passed to the database. */
-const LOGIN =
-  /("(?:proxy-)?authorization":"(?:\w+ )?|"(?:x-api-key|apikey|x-publish-key)":")(?:[^"\\]|\\.)*/g;
+/** A member of an object of JSON, such as the headers and cookies that are passed to the database. */
+const MEMBER = /("([^"\\]+)":"(?:\w+ )?)(?:[^"\\]|\\.)*/g;
 /** Characters of a value that are shown. */
 const LONGEST_VALUE = 4_096;
 
@@ -73,7 +72,9 @@ export function maskedValues(
   ]);
   return values.map((value) => {
     if (typeof value === 'string' && hidden.has(value)) return `'${MASK}'`;
-    const text = valueText(value).replace(LOGIN, `$1${MASK}`);
+    const text = valueText(value).replace(MEMBER, (member: string, before: string, name: string) =>
+      isSecretName(name) ? `${before}${MASK}` : member,
+    );
     const masked = identity.jwt === '' ? text : text.replaceAll(identity.jwt, MASK);
     return masked.length > LONGEST_VALUE ? `${masked.slice(0, LONGEST_VALUE)}…` : masked;
   });

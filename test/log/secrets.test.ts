@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isCredential, isSecretParameter, redactQuery } from '../../src/log/log-text.ts';
+import { isSecretName, passwordsIn, redact } from '../../src/log/secrets.ts';
 
 test.each([
   ['GET /a?key=abc&n=1 HTTP/1.1', 'GET /a?key=***&n=1 HTTP/1.1'],
@@ -22,7 +22,7 @@ test.each([
   ['/a?api-key=x&access-token=y', '/a?api-key=***&access-token=***'],
   ['/a', '/a'],
 ])('%j is logged as %j', (text, masked) => {
-  expect(redactQuery(text)).toBe(masked);
+  expect(redact(text)).toBe(masked);
 });
 
 // A pattern that scans the same bytes again and again takes minutes for the largest of these.
@@ -30,7 +30,7 @@ test.each(['%', '%41', ';', '&', '?%41;', ' ', '?', '%;'])(
   '%j again and again is logged as it is',
   (part) => {
     const line = `/?a=1&${part.repeat(100_000)}`;
-    expect(redactQuery(line)).toBe(line);
+    expect(redact(line)).toBe(line);
   },
 );
 
@@ -41,7 +41,7 @@ test.each([
   ['keys', false],
   ['n', false],
 ])('the parameter %j holds a secret: %j', (name, secret) => {
-  expect(isSecretParameter(name)).toBe(secret);
+  expect(isSecretName(name)).toBe(secret);
 });
 
 test.each([
@@ -57,8 +57,16 @@ test.each([
   ['cache_key', false],
   ['X-Request-Id', false],
   ['cookies', false],
+  ['clientSecret', true],
+  ['user[password]', true],
+  ['token[]', true],
+  ['password_confirmation', true],
+  ['jsessionid', true],
+  ['compass', false],
+  ['inside', false],
+  ['design', false],
 ])('%j is the name of a credential: %j', (name, secret) => {
-  expect(isCredential(name)).toBe(secret);
+  expect(isSecretName(name)).toBe(secret);
 });
 
 test.each([
@@ -69,10 +77,49 @@ test.each([
   ['/x?to=postgres://ann:s3cret@db/app', '/x?to=postgres://ann:***@db/app'],
   ['/x?code_verifier=v&client_assertion=a.b.c', '/x?code_verifier=***&client_assertion=***'],
 ])('%j is logged as %j, where words are secrets beside others', (text, masked) => {
-  expect(redactQuery(text)).toBe(masked);
+  expect(redact(text)).toBe(masked);
+});
+
+test.each([
+  ['/x?to=postgres://ann:s3c@ret@db/app', '/x?to=postgres://ann:***@db/app'],
+  ['https://token@h/x', 'https://***@h/x'],
+  ['postgres://ann@db/app', 'postgres://ann@db/app'],
+  ['args: "token=abc", client', 'args: "token=***", client'],
+  ["host=db password='a b' user=ann", 'host=db password=*** user=ann'],
+  ['/x?next=/cb?token=abc&n=1', '/x?next=/cb?token=***&n=1'],
+  ['/x?next=%2Fcb%3Ftoken%3Dabc&n=1', '/x?next=%2Fcb%3Ftoken%3D***&n=1'],
+  ['/a;jsessionid=abc?n=1', '/a;jsessionid=***?n=1'],
+  ['/x/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.sig/y', '/x/***/y'],
+  ['/x?q=a%3Db%40c&mail=ann@site.test', '/x?q=a%3Db%40c&mail=ann@site.test'],
+])('%j is logged as %j, wherever the secret is', (text, masked) => {
+  expect(redact(text)).toBe(masked);
+});
+
+test.each([
+  'eyJ',
+  'eyJa.',
+  '&token=a',
+  '&code=a&state=b',
+  '%26token%3da',
+  "?a='",
+  '%253d',
+  'x://a@',
+  '?a',
+  ';a=;',
+])('a text of nothing but %j is read in one pass', (part) => {
+  expect(redact(`/?a=1&${part.repeat(20_000)}@`)).toContain('/?a=1');
+});
+
+test.each([
+  ['postgres://ann:s3cret@db/app', ['s3cret']],
+  ['postgres://ann:s3/cret@db/app', ['s3/cret']],
+  ['http://h:8080/a@b', []],
+  ["host=db password='a b'", ["'a b'"]],
+])('the passwords in %j are %j', (word, passwords) => {
+  expect(passwordsIn(word).map(({ start, end }) => word.slice(start, end))).toEqual(passwords);
 });
 
 test('logins in URLs are looked for in one pass over the text', () => {
   const line = `/?a=${'x://y:'.repeat(50_000)}@`;
-  expect(redactQuery(line)).toContain('x://y:');
+  expect(redact(line)).toContain('x://y:');
 });
