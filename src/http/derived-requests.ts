@@ -1,4 +1,5 @@
 import { Exchange, type ResponseRules } from './exchange.ts';
+import { shareRequestId } from './request-id.ts';
 import type { ConnectionFacts, RequestFacts, SubrequestFacts } from './request.ts';
 import type { ResponseStream } from './response-stream.ts';
 import type { BodyReader, Wire } from './wire.ts';
@@ -197,6 +198,7 @@ export function detachedFrom(
   x.internalRedirects = origin.internalRedirects;
   x.trace = origin.main.trace;
   x.copyStates(origin);
+  shareRequestId(x, origin);
   return x;
 }
 

@@ -137,6 +137,7 @@ export {
   type SpanRecorder,
   timedSpan,
   type Traced,
+  traceparentOf,
   UNTRACED,
 } from './trace.ts';
 export { addBalances, secondsUntilWhole, tellBalances } from './rate-limit-headers.ts';

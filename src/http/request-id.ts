@@ -19,6 +19,11 @@ export function requestId({ main }: Exchange): string {
   return kept(main, COUNTING, () => main.rules.shown.requestId?.(main) ?? randomId(main));
 }
 
+/** Gives a copy of a request its id, which nothing may have asked for yet. */
+export function shareRequestId(copy: Exchange, origin: Exchange): void {
+  copy.setState(COUNTING, requestId(origin));
+}
+
 function kept(main: Exchange, key: ReturnType<typeof stateKey<string>>, make: () => string): string {
   const known = main.state(key);
   if (known !== undefined) return known;

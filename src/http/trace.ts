@@ -53,6 +53,15 @@ export const UNTRACED: RequestTrace = {
   children: 0,
 };
 
+/** Writes a `traceparent` of version 00 (W3C Trace Context, 3.2). */
+export function traceparentOf({
+  traceId,
+  spanId,
+  sampled,
+}: Pick<RequestTrace, 'traceId' | 'spanId' | 'sampled'>): string {
+  return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
+}
+
 /** Most spans inside of one request: a stream may go on for hours, and a batch has many queries. */
 const MOST_CHILDREN = 128;
 

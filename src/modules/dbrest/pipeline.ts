@@ -45,6 +45,7 @@ import {
   compileTransaction,
   type RunPlan,
   type SharedView,
+  statementComment,
   type Statements,
   type Work,
   workOf,
@@ -88,7 +89,8 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
   const guard = compileCostGuard(config, database);
 
   const phasesOf = compilePhasesOf(build);
-  const run = compileRun(config, database, { steps, prepare, responseOf, guard, phasesOf });
+  const commentOf = config.requestComment === 'comment' ? statementComment : undefined;
+  const run = compileRun(config, database, { steps, prepare, responseOf, guard, phasesOf, commentOf });
   const serve = async (x: Exchange, caller: Caller): Promise<void> => {
     const asked = await askedBy(x, caller.identity.role);
     if (!asked) return;
@@ -97,6 +99,7 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
   };
   const batches = compileBatches(config, build.location, {
     ...batchSteps(config, database, { askedBy, prepare }),
+    commentOf,
     statementsOf: steps.statementsOf,
     estimationOf: (plan, statements) => guard?.estimationOf(plan, statements),
     responseOf: (x, plan, statements) =>
@@ -110,13 +113,14 @@ interface RunSteps extends Pick<Preparation, 'prepare'> {
   readonly responseOf: ReturnType<typeof compileResponse>;
   readonly guard: CostGuard | undefined;
   readonly phasesOf: (x: Exchange) => RequestPhases | undefined;
+  readonly commentOf: typeof statementComment | undefined;
 }
 
 /** Compiles the steps from a parsed request to its response. */
 function compileRun(
   config: DbrestConfig,
   database: RestDatabase,
-  { steps, prepare, responseOf, guard, phasesOf }: RunSteps,
+  { steps, prepare, responseOf, guard, phasesOf, commentOf }: RunSteps,
 ): (x: Exchange, asked: UnplannedRequest, caller: Caller) => Promise<void> {
   return async (x, asked, caller) => {
     const { identity, stopwatch, planned, shared } = caller;
@@ -134,6 +138,7 @@ function compileRun(
       x,
       phases: phasesOf(x),
       statements,
+      comment: commentOf?.(x, span?.id),
       response,
       rules: rulesOf(config, statements),
       estimation: guard?.estimationOf(plan, statements),
@@ -151,7 +156,7 @@ function batchSteps(
   config: DbrestConfig,
   database: RestDatabase,
   { askedBy, prepare }: Preparation,
-): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'estimationOf'> {
+): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'estimationOf' | 'commentOf'> {
   return {
     database,
     async prepare(x, role) {
@@ -222,14 +227,14 @@ export interface Steps extends ReturnType<typeof compilePlan> {
   readonly statementsOf: ReturnType<typeof compileTransaction>;
 }
 
-/** The location of requests, and their ids, if `dbrest_request_comment` shows them to the database. */
+/** The location of requests, and their ids, if `dbrest_request_comment` makes them the `application_name`. */
 interface StepsParts {
   readonly location: LocationFacts;
   readonly requestId?: ((x: Exchange) => string | undefined) | undefined;
 }
 
 export function stepsParts({ requestComment }: DbrestConfig, build: Build): StepsParts {
-  return { location: build.location, requestId: requestComment ? requestId : undefined };
+  return { location: build.location, requestId: requestComment === 'on' ? requestId : undefined };
 }
 
 export function compileSteps(
@@ -267,6 +272,7 @@ interface PreparedRun {
   readonly x: Exchange;
   readonly phases: RequestPhases | undefined;
   readonly statements: Statements;
+  readonly comment: string | undefined;
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
   readonly estimation: Estimation | undefined;
@@ -357,12 +363,12 @@ function keepStatement(
 
 function sendStatements(
   database: RestDatabase,
-  { x, statements, response, rules, estimation }: PreparedRun,
+  { x, statements, comment, response, rules, estimation }: PreparedRun,
   waited?: (ms: number) => void,
 ): Promise<Results> {
   const { repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
-  const steps = runSteps(statements, sink);
+  const steps = runSteps(statements, sink, comment);
   const timeZones = timeZone === undefined ? undefined : [timeZone];
   const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation, waited };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });

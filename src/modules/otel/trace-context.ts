@@ -53,19 +53,6 @@ export function readCaller(headers: readonly string[]): Caller {
   };
 }
 
-/** Writes a `traceparent` of version 00. */
-export function traceparentOf({
-  traceId,
-  spanId,
-  sampled,
-}: {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly sampled: boolean;
-}): string {
-  return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
-}
-
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
 const NO_TRACE = '0'.repeat(TRACE_DIGITS);

@@ -1,8 +1,14 @@
-import { type Exchange, type RequestTrace, type SpanRecorder, UNTRACED } from '../../http/index.ts';
+import {
+  type Exchange,
+  type RequestTrace,
+  type SpanRecorder,
+  traceparentOf,
+  UNTRACED,
+} from '../../http/index.ts';
 import type { Build } from '../../contract/index.ts';
 import { constantText } from '../../config/index.ts';
 import type { OtelConfig } from './directives.ts';
-import { type Caller, newSpanId, newTraceId, NO_CALLER, readCaller, traceparentOf } from './trace-context.ts';
+import { type Caller, newSpanId, newTraceId, NO_CALLER, readCaller } from './trace-context.ts';
 
 /** The trace of a request, before and after it is decided whether its span is exported. */
 class OwnTrace implements RequestTrace {

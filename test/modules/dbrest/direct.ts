@@ -49,7 +49,7 @@ export const DEFAULTS: Omit<DbrestConfig, 'pass'> = {
   legacyTargetNames: true,
   etag: true,
   databaseSettings: false,
-  requestComment: false,
+  requestComment: 'off',
   cache: { parts: ['off'] },
   cacheMinUses: 1,
   cacheLock: false,

@@ -37,6 +37,8 @@ export interface TransactionSteps {
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
   /** Returns statements that decide whether a request may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
+  /** The comment of a request's statements, if they have one. */
+  readonly commentOf: ((x: Exchange) => string) | undefined;
   /** The limits of statements. */
   readonly rulesOf: (statements: Statements) => DbrestConfig;
   /** Removes all that plans may have written from the caches before the promise resolves. */
@@ -137,7 +139,7 @@ function openItems(
     hasZone ||= plan.preferences.timeZone !== undefined;
     const opened = steps.responseOf(x, plan, statements);
     const sink = opened.sink && new ItemSink(opened.sink, from, client);
-    const own = runSteps(statements, sink);
+    const own = runSteps(statements, sink, steps.commentOf?.(x));
     const open = { ...item, statements, opened, sink, from, steps: own };
     from += own.length;
     progress.item = undefined;

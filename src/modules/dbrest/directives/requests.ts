@@ -46,8 +46,8 @@ export interface RequestsConfig {
   readonly corsOrigins: CorsOrigins;
   readonly plan: boolean;
   readonly serverTiming: boolean;
-  /** The id of each request is passed to the database. */
-  readonly requestComment: boolean;
+  /** How the database learns the id of each request: as `application_name` (`on`), in a comment, or not. */
+  readonly requestComment: 'on' | 'comment' | 'off';
   /** An embed with an alias may be addressed by its target in filters, orders and limits. */
   readonly legacyTargetNames: boolean;
 }
@@ -414,12 +414,11 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
   },
   dbrest_request_comment: {
     contexts: EVERYWHERE,
-    args: readers.flag,
+    args: readers.oneOf('on', 'comment', 'off'),
     into: 'requestComment',
-    default: false,
-    defaultText: 'off',
+    default: 'off',
     summary:
-      'Whether the database learns the id of the request ($request_id, or that of `request_id_header` if it has at most 60 letters, digits and characters of "_.:-"): as application_name of the transaction, for log_line_prefix and pg_stat_activity. It is no comment in the SQL, because PostgreSQL would then have to plan each statement again.',
+      'Whether the database learns the id of the request ($request_id, or that of `request_id_header`). "on": as application_name of the transaction, for log_line_prefix and pg_stat_activity, if it has at most 60 letters, digits and characters of "_.:-". "comment": before the text of its statements, with the trace (`/*request_id=\'…\',traceparent=\'…\'*/`, as sqlcommenter writes it), which PostgreSQL then has to parse and plan each time.',
     source: 'gw',
   },
   dbrest_legacy_target_names: {

@@ -55,8 +55,40 @@ location /files/ { }`,
   check: (config) => idle(config, 'dbrest_row_version', 'rowVersion'),
 };
 
-/** Rules about limits and versions of rows. */
-export const REQUEST_RULES: readonly ModuleRule<DbrestConfig>[] = [dbrestMaxCostIdle, dbrestRowVersionIdle];
+const dbrestCommentPlans: ModuleRule<DbrestConfig> = {
+  id: 'GW632',
+  slug: 'dbrest-comment-plans',
+  severity: 'warning',
+  summary: 'ids of requests in the text of statements',
+  why: 'With "dbrest_request_comment comment" every statement has another text. It cannot be prepared, so PostgreSQL parses and plans it for each request, and requests take longer.',
+  fix: 'Use "dbrest_request_comment on", which shows the id as application_name: in log_line_prefix (%a) and pg_stat_activity. Keep "comment" where a tool reads comments, as sqlcommenter writes them.',
+  bad: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_request_comment comment; }',
+  },
+  good: {
+    text: 'location /api/ { dbrest_pass embedded; dbrest_schemas api; dbrest_anon_role anon; dbrest_request_comment on; }',
+  },
+  *check(config): Iterable<Problem> {
+    const told = new Set<unknown>();
+    for (const { node, block, settings } of servedDatabases(config)) {
+      const at = config.nodesIn(block, 'requestComment')[0] ?? node;
+      if (settings.requestComment !== 'comment' || told.has(at)) continue;
+      told.add(at);
+      yield {
+        at,
+        message: '"dbrest_request_comment comment" makes PostgreSQL plan every statement anew',
+        hint: 'use "on" to show the id as application_name',
+      };
+    }
+  },
+};
+
+/** Rules about limits and versions of rows, and about what statements tell of requests. */
+export const REQUEST_RULES: readonly ModuleRule<DbrestConfig>[] = [
+  dbrestMaxCostIdle,
+  dbrestRowVersionIdle,
+  dbrestCommentPlans,
+];
 
 const location = (text: string): string => `
 proxy_cache_path /var/cache/gw keys_zone=rows:10m;

@@ -36,21 +36,31 @@ export interface RowSink {
 /** A statement and the sink of its rows. */
 export interface RunStep extends Step {
   readonly sink?: RowSink;
+  /** Stands before the text of the statement, which is parsed for this use alone. */
+  readonly comment?: string;
 }
 
 /** The statements of a request, of which the main one has rows for a sink. */
 interface RequestSteps {
+  /** The steps up to this one set up the transaction. */
+  readonly settingsAt: number;
   readonly before: readonly Step[];
   readonly main: Step;
   readonly after: readonly Step[];
 }
 
-/** The steps of a request in their order. `sink`: where the rows of its main statement go. */
+/**
+ * The steps of a request in their order. `sink`: where the rows of its main statement go. `comment`: what its statements
+ * begin with, apart from those that open, set up and end the transaction.
+ */
 export function runSteps(
-  { before, main, after }: RequestSteps,
+  { before, main, after, settingsAt }: RequestSteps,
   sink: RowSink | undefined,
+  comment?: string,
 ): readonly RunStep[] {
-  return [...before, sink ? { ...main, sink } : main, ...after];
+  const steps = [...before, sink ? { ...main, sink } : main, ...after];
+  if (comment === undefined) return steps;
+  return steps.map((step, i) => (i > settingsAt && !step.silent ? { ...step, comment } : step));
 }
 
 /** The last row of each statement without a sink. */
@@ -181,18 +191,19 @@ export class Batch {
     for (const name of names.evicted()) messages.close(name);
     const named: UsedName[] = [];
     let isBehindSink = false;
-    for (const { statement, sink } of steps) {
-      named.push(this.#nameOf(statement.text, names, isBehindSink));
+    for (const { statement, sink, comment } of steps) {
+      const isOnce = comment !== undefined || !this.#prepares;
+      named.push(isOnce ? names.useOnce(statement.text) : nameOf(statement.text, names, isBehindSink));
       isBehindSink ||= sink !== undefined && sink.restarts !== true;
     }
     names.batchSent();
     this.#isParsed = named.map(({ parse }) => parse);
     for (let i = 0; i < steps.length; i += 1) {
-      const { statement, described } = steps[i] as RunStep;
+      const { statement, described, comment = '' } = steps[i] as RunStep;
       const { name, parse } = named[i] as UsedName;
       // Behind a pooler the name may already exist. It names the same statement, which might be outdated.
       if (parse && name !== '') messages.close(name);
-      if (parse) messages.parse(name, statement.text);
+      if (parse) messages.parse(name, `${comment}${statement.text}`);
       messages.bind(name, fields[i] as Fields);
       if (described) messages.describe();
       messages.execute();
@@ -216,12 +227,6 @@ export class Batch {
 
   bindComplete(): void {
     this.#bound += 1;
-  }
-
-  #nameOf(text: string, names: StatementNames, isBehindSink: boolean): UsedName {
-    if (!this.#prepares) return names.useOnce(text);
-    // Once a sink has rows, the batch cannot be repeated, so later statements must not depend on earlier batches.
-    return isBehindSink ? names.useParsed(text) : names.use(text);
   }
 
   rowDescription({ fields }: { readonly fields: readonly Column[] }): void {
@@ -292,6 +297,11 @@ export class Batch {
     this.#pausedAtMs = undefined;
     this.#stream.resume();
   }
+}
+
+function nameOf(text: string, names: StatementNames, isBehindSink: boolean): UsedName {
+  // Once a sink has rows, the batch cannot be repeated, so later statements must not depend on earlier batches.
+  return isBehindSink ? names.useParsed(text) : names.use(text);
 }
 
 /**

@@ -12,6 +12,7 @@ import { writeWork } from './write.ts';
 
 export { estimateFor } from './estimate.ts';
 export { countedSql } from './rows.ts';
+export { statementComment } from './statement-comment.ts';
 export {
   searchPath,
   type SharedView,
