@@ -9,6 +9,19 @@ export function columns(rows: readonly (readonly string[])[]): string {
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
+/** Returns a time in its two largest units: `3h 12m`. */
+export function duration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2);
+  return shown.map(([count, unit]) => `${count}${unit}`).join(' ');
+}
+
 /** Returns a foreign text made safe for a terminal: control characters and line ends appear as `\u001b`. */
 export function visible(text: string): string {
   // eslint-disable-next-line no-control-regex -- these must be escaped

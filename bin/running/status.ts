@@ -1,4 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { duration } from '../terminal.ts';
+import {
+  askOrders,
+  certificateHints,
+  certificateRows,
+  certificatesOf,
+  type CertificateStatus,
+  type OrderedCertificate,
+} from './certificate-status.ts';
 import { callControl, type ControlOptions, type ControlTarget, fail, findControl } from './control-client.ts';
 import { MetricSamples, readMetrics } from './metrics-text.ts';
 
@@ -71,24 +80,22 @@ interface IssuerStatus {
   readonly keysAgeSeconds?: number;
 }
 
-/** A certificate that servers show. */
-interface CertificateStatus {
-  readonly name: string;
-  /** Negative: it has expired so long ago; absent: there is none. */
-  readonly expiresInSeconds?: number;
-  /** Of one that gw orders: orders that have failed since the last one that did not. */
-  readonly failedOrders?: number;
-}
-
 /** An earlier count of requests with its time, for the rate since then. */
 interface Earlier {
   readonly atMs: number;
   readonly requests: number;
 }
 
-/** Reads a metrics text. Without an earlier status the rate is the average since the start. */
-function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
-  const readings = new MetricSamples(readMetrics(text));
+/** What a gateway has responded. */
+interface Responses {
+  /** The metrics text. */
+  readonly metrics: string;
+  readonly ordered: readonly OrderedCertificate[];
+}
+
+/** Reads the status. Without an earlier one the rate is the average since the start. */
+function readStatus({ metrics, ordered }: Responses, nowMs: number, earlier?: Earlier): Status {
+  const readings = new MetricSamples(readMetrics(metrics));
   const uptimeSeconds = nowMs / 1000 - readings.value('process_start_time_seconds');
   const total = readings.value('nginx_http_requests_total');
   const build = readings.all('gw_build_info')[0]?.labels ?? {};
@@ -121,7 +128,7 @@ function readStatus(text: string, nowMs: number, earlier?: Earlier): Status {
       issuer: labels['issuer'] ?? '',
       ...(Number.isFinite(value) && { keysAgeSeconds: value }),
     })),
-    certificates: certificatesOf(readings),
+    certificates: certificatesOf(readings, ordered, nowMs),
     flags: Object.fromEntries(
       readings.all('gw_flag').map(({ labels, value }) => [labels['name'] ?? '', value === 1]),
     ),
@@ -189,21 +196,6 @@ function quotasOf(readings: MetricSamples): readonly QuotaStatus[] {
   }));
 }
 
-function certificatesOf(readings: MetricSamples): readonly CertificateStatus[] {
-  const failed = new Map(
-    readings.all('gw_acme_failed_orders').map(({ labels, value }) => [labels['name'], value]),
-  );
-  return readings.all('gw_certificate_expiry_seconds').map(({ labels, value }) => {
-    const { name = '' } = labels;
-    const failedOrders = failed.get(name);
-    return {
-      name,
-      ...(value !== 0 && { expiresInSeconds: value }),
-      ...(failedOrders !== undefined && { failedOrders }),
-    };
-  });
-}
-
 function statusText(status: Status): string {
   const { connections, requests, lastReload, workers, locations } = status;
   const { version, supervisor = version } = status;
@@ -265,20 +257,9 @@ function partTables({ pools, upstreams, quotas, issuers, certificates }: Status)
         age === undefined ? 'never' : `${Math.round(age)} s ago`,
       ]),
     ]),
-    ...table('certificates', [
-      ['CERTIFICATE', 'EXPIRES', 'FAILED ORDERS'],
-      ...certificates.map(({ name, expiresInSeconds, failedOrders }) => [
-        name,
-        expiryText(expiresInSeconds),
-        failedOrders === undefined ? '-' : String(failedOrders),
-      ]),
-    ]),
+    ...table('certificates', certificateRows(certificates)),
+    ...certificateHints(certificates).map((hint) => `  ${hint}`),
   ];
-}
-
-function expiryText(seconds: number | undefined): string {
-  if (seconds === undefined) return 'there is none';
-  return seconds < 0 ? `${duration(-seconds)} ago` : `in ${duration(seconds)}`;
 }
 
 function locationCells({ server, location, requests, classes, meanSeconds }: LocationStatus): string[] {
@@ -300,19 +281,6 @@ function milliseconds(seconds: number): string {
   return `${(seconds * 1000).toFixed(1)} ms`;
 }
 
-/** Returns a time in its two largest units: `3h 12m`. */
-export function duration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3_600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'm'],
-    [seconds % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2);
-  return shown.map(([count, unit]) => `${count}${unit}`).join(' ');
-}
-
 /** Options of `gw status`. */
 export interface StatusOptions extends ControlOptions {
   readonly json?: boolean;
@@ -326,10 +294,11 @@ const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 export async function status({ json, watch, ...options }: StatusOptions): Promise<number> {
   const target = findControl('metrics', options);
   if (typeof target === 'string') return fail(target);
+  const orders = findControl('certificates', options);
   let earlier: Earlier | undefined;
   for (;;) {
     const atMs = Date.now();
-    const found = await ask(target, atMs, earlier);
+    const found = await ask({ target, orders }, atMs, earlier);
     if (typeof found === 'string') return fail(found);
     if (watch && process.stdout.isTTY) process.stdout.write(CLEAR_SCREEN);
     process.stdout.write(json ? `${JSON.stringify(found)}\n` : statusText(found));
@@ -339,15 +308,21 @@ export async function status({ json, watch, ...options }: StatusOptions): Promis
   }
 }
 
+interface Targets {
+  readonly target: ControlTarget;
+  /** Where orders of certificates are shown; a message: nowhere. */
+  readonly orders: ControlTarget | string;
+}
+
 async function ask(
-  target: ControlTarget,
+  { target, orders }: Targets,
   atMs: number,
   earlier: Earlier | undefined,
 ): Promise<Status | string> {
   try {
     const response = await callControl(target);
     if (response.status !== 200) return `gw: ${target.url} responds with ${response.status}`;
-    return readStatus(response.body, atMs, earlier);
+    return readStatus({ metrics: response.body, ordered: await askOrders(orders) }, atMs, earlier);
   } catch (error) {
     return `gw: ${(error as Error).message}`;
   }

@@ -14,6 +14,7 @@ import { type AcmeAuthority, startAuthority } from '../harness/acme-authority.ts
 import { clientOf, dns, issue } from '../acme/protocol/account-of.ts';
 import { directoryWith, gw, type Said } from './command.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { startOrdering } from '../modules/acme/ordering.ts';
 import type { Owner } from '../harness/owner.ts';
 
 const NAMES = ['a.test', 'b.test'];
@@ -192,4 +193,33 @@ test('the gateway that runs takes up what gw acme renew and revoke request', asy
   expect(await run('revoke')).toMatchObject({ code: 0 });
   await expect.poll(() => authority.issued.length).toBe(3);
   expect(authority.issued.filter(({ revoked }) => revoked)).toHaveLength(1);
+});
+
+test('gw status shows why an order failed and when the next try is', async (t) => {
+  const certificatesToo = 'location = /certificates { control_api certificates; }';
+  const { gw: gateway, authority } = await startOrdering(t, {
+    http: `server { listen 127.0.0.1:PLAIN; location = /metrics { control_api metrics; } ${certificatesToo} }
+      server { server_name b.test; acme_certificate le; }`,
+    prepare: (opened) => opened.fail('newOrder', { problem: 'rejectedIdentifier', detail: 'not this' }),
+  });
+  const fault = 'rejectedIdentifier "not this"';
+  const status = (...args: readonly string[]): Promise<Said> =>
+    gw(gateway.dir, ['status', '-c', 'gw.conf', '-p', gateway.dir, ...args]);
+  await gateway.waitForLog(/; next try at /);
+  await expect.poll(() => authority.issued.length).toBe(1);
+  await expect.poll(async () => (await status()).stdout).toMatch(/ in \d\dd \d+h +0 +in \d\dd \d+h +-\n/);
+  const { stdout } = await status();
+  expect(stdout).toMatch(/\ncertificates\n {2}CERTIFICATE +EXPIRES +FAILED ORDERS +NEXT ORDER +LAST FAULT\n/);
+  expect(stdout).toMatch(/ {2}[ab]\.test +there is none +1 +in \d\ds +rejectedIdentifier "not this"\n/);
+  const { certificates } = JSON.parse((await status('--json')).stdout) as {
+    certificates: readonly { readonly nextOrder: string; readonly fault?: string }[];
+  };
+  const failed = certificates.find((one) => one.fault !== undefined);
+  expect(failed).toMatchObject({ failedOrders: 1, ordering: false, fault });
+  expect(Math.abs(Date.parse(failed?.nextOrder ?? '') - Date.now())).toBeLessThan(60_000);
+
+  // A gateway that shows metrics only.
+  gateway.lay({ 'gw.conf': gateway.read('gw.conf').replace(certificatesToo, '') });
+  const alone = await status();
+  expect(alone.stdout).toMatch(/ there is none +1 +- +-\n[^]*^ {2}add "location = \/certificates \{/m);
 });

@@ -82,7 +82,7 @@ test.runIf(HAS_OPENSSL)('gw status shows when certificates end', async (t) => {
   });
   const { stdout } = await run(gw.dir, ['status', '-c', gw.conf]);
   expect(stdout).toMatch(
-    /\ncertificates\n {2}CERTIFICATE +EXPIRES +FAILED ORDERS\n {2}a\.crt +in 19d 23h +-\n/,
+    /\ncertificates\n {2}CERTIFICATE +EXPIRES +FAILED ORDERS +NEXT ORDER +LAST FAULT\n {2}a\.crt +in 19d 23h +- +- +-\n/,
   );
 });
 

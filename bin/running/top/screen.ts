@@ -1,5 +1,5 @@
 import { cellOf } from '../../../grammar/index.ts';
-import { duration } from '../status.ts';
+import { duration } from '../../terminal.ts';
 import type { TopFacts } from './facts.ts';
 import { PAGES, sizeText, sortedRows, timeText, type TopRow } from './pages.ts';
 
