@@ -44,13 +44,15 @@ export class ConsoleBrowser {
   #browser: Browser | undefined;
   dsn = '';
 
-  /** `more` goes to the end of `http`. */
-  constructor(file: Owner, more = '') {
+  /** `more` goes to the end of `http`; a function is called before the gateway starts. */
+  constructor(file: Owner, more: string | (() => Promise<string>) = '') {
     beforeAll(async () => {
       const [database, browser] = await Promise.all([postgres(SQL), startBrowser(file)]);
       this.#browser = browser;
       this.dsn = database.dsn;
-      this.#gw = await startGateway(file, conf(this.dsn, more), { workers: 2 });
+      this.#gw = await startGateway(file, conf(this.dsn, typeof more === 'string' ? more : await more()), {
+        workers: 2,
+      });
     });
   }
 
