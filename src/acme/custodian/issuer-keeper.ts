@@ -6,7 +6,7 @@ import { openSession, SessionFault } from './account.ts';
 import type { KeptFacts } from './certificate-facts.ts';
 import { type FaultLines, shownTime } from './fault-lines.ts';
 import type { IssuerState } from './issuer-state.ts';
-import { examine, KeptEntry } from './kept-entry.ts';
+import { examine, KeptEntry, newest } from './kept-entry.ts';
 import { storedOnDemand } from './on-demand.ts';
 import { obtain, type Session } from './order.ts';
 import { OrderPauses } from './order-pause.ts';
@@ -60,6 +60,7 @@ export class IssuerKeeper {
   readonly #working = new Set<Promise<void>>();
   readonly #pauses: OrderPauses;
   readonly #turns: OrderTurns;
+  readonly #doneRequests = new Set<string>();
   #session: Promise<Session> | undefined;
   #orders = 0;
   #polls = 0;
@@ -106,10 +107,6 @@ export class IssuerKeeper {
 
   /** Reads what is stored, and lets it serve. */
   async open(): Promise<void> {
-    await this.#readStored();
-  }
-
-  async #readStored(): Promise<void> {
     const { state, onDemand, lock } = this.#parts;
     this.#readMs = Date.now();
     const mayWrite = lock?.isHeld ?? true;
@@ -127,7 +124,7 @@ export class IssuerKeeper {
   /** Another process writes the state: its certificates serve here, too. */
   #await(nowMs: number): void {
     const isTime = this.#parts.lock?.isHeld === true || Math.abs(nowMs - this.#readMs) >= RETRY_MS;
-    if (isTime && this.#working.size === 0) this.#run(this.#readStored());
+    if (isTime && this.#working.size === 0) this.#run(this.open());
   }
 
   #run(act: Promise<void>): void {
@@ -146,14 +143,25 @@ export class IssuerKeeper {
     const kept = await state.certificate(entry.id);
     entry.restore(kept);
     if (kept.authority !== undefined && kept.authority !== this.issuer.uri) await this.#leave(entry);
-    // Another worker may have died before it could write.
-    const pair = kept.pair ?? shared.certificate(entry.id);
-    const examined = pair && (await examine(pair, entry.certificate, 'any time'));
-    if (!pair || !examined) return;
-    if ('fault' in examined)
-      return this.#log('error', entry, `the stored one cannot serve: ${examined.fault}`);
-    entry.facts = examined.facts;
-    this.#share(entry, pair);
+    const served = shared.certificate(entry.id);
+    const found = await newest([kept.pair, served], entry.certificate);
+    if (!found) return;
+    if ('fault' in found) return this.#log('error', entry, `the stored one cannot serve: ${found.fault}`);
+    const { pair, facts } = found;
+    entry.facts = facts;
+    if (pair === kept.pair) this.#share(entry, pair);
+    else if (this.#parts.lock?.isHeld ?? true) await this.#saveServed(entry, pair);
+  }
+
+  /** Another worker has died, or another configuration has retired, before it could write what serves: the disk was full, say. */
+  async #saveServed(entry: KeptEntry, pair: CertificatePair): Promise<void> {
+    const { state } = this.#parts;
+    if (entry.facts && (entry.authority ?? this.issuer.uri) === this.issuer.uri) {
+      entry.settle(entry.facts);
+      entry.authority = this.issuer.uri;
+      await state.saveRecord(entry.id, entry);
+    }
+    await state.savePair(entry.id, pair);
   }
 
   /** The issuer has moved to another authority, from a staging one to the real one say: the certificate serves meanwhile. */
@@ -458,7 +466,7 @@ export class IssuerKeeper {
     const { state } = this.#parts;
     await takeRequests({
       state,
-      signal: this.#ending.signal,
+      done: this.#doneRequests,
       entry: (id) => this.#entries.get(id),
       tell: (entry, message) => this.#log('notice', entry, message),
       unknown: (id) =>

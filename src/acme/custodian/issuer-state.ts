@@ -64,6 +64,8 @@ interface IssuerStateParts {
 export class IssuerState {
   readonly #files: StateFiles;
   readonly #broken: IssuerStateParts['broken'];
+  /** Certificates that wait to be written, and the orders that are forgotten then. */
+  readonly #waiting = new Set<string>();
 
   constructor({ files, broken }: IssuerStateParts) {
     this.#files = files;
@@ -135,6 +137,7 @@ export class IssuerState {
   async savePair(id: string, { chain, key }: CertificatePair): Promise<void> {
     const isSaved = await this.#files.write(pathOf(id, PAIR), `${chain.trimEnd()}\n${key.trimEnd()}\n`);
     if (isSaved) await this.#files.remove(pathOf(id, ORDER));
+    else this.#waiting.add(id);
   }
 
   async saveRecord(id: string, { authority, attempts, window }: CertificateRecord): Promise<void> {
@@ -142,6 +145,7 @@ export class IssuerState {
   }
 
   async saveOrder(id: string, order: OrderRecord): Promise<void> {
+    this.#waiting.delete(id);
     await this.#files.write(pathOf(id, ORDER), `${JSON.stringify(order)}\n`);
   }
 
@@ -176,8 +180,13 @@ export class IssuerState {
   }
 
   /** Tries again what could not be written. */
-  retry(): Promise<void> {
-    return this.#files.retry();
+  async retry(): Promise<void> {
+    await this.#files.retry();
+    for (const id of this.#waiting) {
+      if (this.#files.isWaiting(pathOf(id, PAIR))) continue;
+      this.#waiting.delete(id);
+      await this.#files.remove(pathOf(id, ORDER));
+    }
   }
 
   async #read<T>(path: string, parse: (text: string) => T | undefined): Promise<T | undefined> {

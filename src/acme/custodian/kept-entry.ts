@@ -147,3 +147,22 @@ export async function examine(
     return { fault: (error as Error).message };
   }
 }
+
+/** Returns the pair that ends last, of those that may serve; else why the first one may not; `undefined`: there is none. */
+export async function newest(
+  pairs: readonly (CertificatePair | undefined)[],
+  certificate: Pick<AcmeCertificate, 'identifiers'>,
+): Promise<({ readonly pair: CertificatePair } & Examined) | undefined> {
+  let found: ({ readonly pair: CertificatePair } & Examined) | undefined;
+  for (const pair of pairs) {
+    if (!pair || pair.chain === found?.pair.chain) continue;
+    const examined = { pair, ...(await examine(pair, certificate, 'any time')) };
+    if (!found || endOf(examined) > endOf(found)) found = examined;
+  }
+  return found;
+}
+
+/** 0: it may not serve. */
+function endOf(examined: Examined): number {
+  return 'facts' in examined ? examined.facts.notAfterMs : 0;
+}

@@ -25,6 +25,8 @@ export class StateFiles {
   /** What could not be written; `undefined`: a file that could not be removed. */
   readonly #unsaved = new Map<string, string | undefined>();
   readonly #directories = new Set<string>();
+  /** What goes on, by path: two writers of one file would be in each other's way. */
+  readonly #turns = new Map<string, Promise<boolean>>();
   /** The last failure, which is told once. */
   #failure = '';
 
@@ -52,12 +54,17 @@ export class StateFiles {
 
   /** Writes a file. Never rejects; returns false if it waits for another try. */
   async write(path: string, text: string): Promise<boolean> {
-    return this.#do(path, text);
+    return this.#inTurn(path, () => this.#do(path, text));
+  }
+
+  /** True if a file waits for another try. */
+  isWaiting(path: string): boolean {
+    return this.#unsaved.has(path);
   }
 
   /** Removes a file. As `write`. */
   async remove(path: string): Promise<boolean> {
-    return this.#do(path, undefined);
+    return this.#inTurn(path, () => this.#do(path, undefined));
   }
 
   /** Removes a directory, unless there is something in it. */
@@ -86,9 +93,11 @@ export class StateFiles {
 
   /** Tries again what could not be written. */
   async retry(): Promise<void> {
-    for (const [path, text] of this.#unsaved) {
-      this.#unsaved.delete(path);
-      if (!(await this.#do(path, text))) return;
+    for (const path of this.#unsaved.keys()) {
+      // By its turn, it may have been written.
+      const again = async (): Promise<boolean> =>
+        !this.#unsaved.has(path) || this.#do(path, this.#unsaved.get(path));
+      if (!(await this.#inTurn(path, again))) return;
     }
     if (this.#failure === '' || this.#unsaved.size > 0 || !(await this.#isOurs())) return;
     this.#failure = '';
@@ -109,6 +118,15 @@ export class StateFiles {
     this.#failure = failure;
   }
 
+  async #inTurn(path: string, act: () => Promise<boolean>): Promise<boolean> {
+    const turn = (this.#turns.get(path) ?? Promise.resolve(true)).then(act);
+    this.#turns.set(path, turn);
+    const isDone = await turn;
+    if (this.#turns.get(path) === turn) this.#turns.delete(path);
+    return isDone;
+  }
+
+  /** Never rejects. */
   async #do(path: string, text: string | undefined): Promise<boolean> {
     const whole = this.#pathOf(path);
     if (whole === undefined) return true;

@@ -181,6 +181,17 @@ test('an order stays until its certificate is on disk', async () => {
   mkdirSync(join(root, FOLDER, 'pair.pem'));
   await state.savePair(ID, PAIR);
   expect(existsSync(join(root, FOLDER, 'order.json'))).toBe(true);
+  rmSync(join(root, FOLDER, 'pair.pem'), { recursive: true });
+  await state.retry();
+  expect(readdirSync(join(root, FOLDER))).toEqual(['pair.pem']);
+});
+
+test('a file that is written twice at the same time has the last text', async () => {
+  const { root, state, told } = openState();
+  const failed = (failures: number) => state.saveRecord(ID, { attempts: { ...ATTEMPTS, failures } });
+  await Promise.all([failed(1), failed(2), failed(3)]);
+  expect(told).toEqual([]);
+  expect((await openState(root).state.certificate(ID)).attempts.failures).toBe(3);
 });
 
 test('without a directory, nothing is written', async () => {

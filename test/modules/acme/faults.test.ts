@@ -1,8 +1,9 @@
-import { writeFileSync, mkdirSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Misbehaviour } from '../../harness/acme-authority.ts';
-import { shownCertificate, startOrdering } from './ordering.ts';
+import { orderingConf, shownCertificate, startOrdering } from './ordering.ts';
 
 /** A line of the log about a certificate, up to the next try. */
 const LINE = /\[(\w+)\] [\d#]+: (certificate[^\n]*); next try at (\S+Z)/;
@@ -122,6 +123,49 @@ test('a directory that cannot be written: the certificate serves, and an error s
   expect(errors[0]).toMatch(
     /issuer "le": write\(\) ".*" failed .*; it stays in memory, and is tried again every minute/,
   );
+});
+
+test('a certificate that cannot be written serves after a reload, and is written when there is room', async (t) => {
+  const { gw, authority, ports } = await startOrdering(t);
+  await gw.waitForLog(/of issuer "le": issued/);
+  // Directories in the place of what is written first.
+  const blocked = ['pair.pem', 'state.json'].map((file) =>
+    join(gw.dir, 'state/certificates/a.test', `${file}.${gw.read('gw.pid').trim()}.1.new`),
+  );
+  for (const path of blocked) mkdirSync(path);
+  let from = gw.errorLog().length;
+  gw.lay({ 'state/requests/renew-a.test': '' });
+  await gw.waitForLog(/"a\.test" of issuer "le": issued/, from);
+  expect(gw.errorLog().slice(from)).toMatch(/\[error\].*it stays in memory, and is tried again every minute/);
+  const renewed = (await shownCertificate(ports.tls, 'a.test'))?.fingerprint256;
+
+  const reloadWith = async (name: string): Promise<void> => {
+    const http = `server { server_name ${name}; acme_certificate le; }`;
+    from = gw.errorLog().length;
+    expect(await gw.reload(orderingConf(authority, ports, { http })(gw.dir))).toBe('done');
+    await gw.waitForLog(new RegExp(`"${name}" of issuer "le": issued`), from);
+  };
+  await reloadWith('b.test');
+  expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).toBe(renewed);
+  expect(authority.orders).toHaveLength(3);
+  for (const path of blocked) rmdirSync(path);
+  await reloadWith('c.test');
+  const stored = (): string =>
+    new X509Certificate(gw.read('state/certificates/a.test/pair.pem')).fingerprint256;
+  await expect.poll(stored).toBe(renewed);
+  expect(authority.orders).toHaveLength(4);
+});
+
+test('a request that cannot be removed counts once', async (t) => {
+  const { gw, authority } = await startOrdering(t);
+  await gw.waitForLog(/of issuer "le": issued/);
+  const from = gw.errorLog().length;
+  mkdirSync(join(gw.dir, 'state/requests/renew-a.test'), { recursive: true });
+  await gw.waitForLog(/of issuer "le": issued/, from);
+  gw.lay({ 'state/requests/renew-none.test': '' });
+  await gw.waitForLog(/has no certificate "none\.test" to renew/, from);
+  expect(gw.errorLog().match(/an operator wants it renewed/g)).toHaveLength(1);
+  expect(authority.orders).toHaveLength(2);
 });
 
 test('an account that the authority has lost is made anew', async (t) => {
