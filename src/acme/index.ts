@@ -32,4 +32,4 @@ export {
 } from './custodian/index.ts';
 export { SparseLines } from './sparse-lines.ts';
 export { type ChainFacts, readChain } from './certificates/index.ts';
-export { openAcmeClient } from './protocol/index.ts';
+export { connectionFault, openAcmeClient } from './protocol/index.ts';

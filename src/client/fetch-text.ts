@@ -30,14 +30,15 @@ interface FetchOptions {
 
 /**
  * Sends a request to a URL, on a connection of its own. Certificates are verified unless `trust` says otherwise; redirects are not followed. Rejects
- * with an error whose message names the host.
+ * with an error whose message names the host; its cause has the code of the connection's error.
  */
 export function fetchText(url: string, options: FetchOptions): Promise<TextResponse> {
   const { method, body, headers = {}, signal, mostBytes, trust } = options;
   const { host } = new URL(url);
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? tlsRequest : plainRequest;
-    const failed = (message: string): void => reject(new Error(`${host}: ${message}`));
+    const failed = (message: string, cause?: Error): void =>
+      reject(new Error(`${host}: ${message}`, { cause }));
     const settings = {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: body === undefined ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
@@ -64,7 +65,7 @@ export function fetchText(url: string, options: FetchOptions): Promise<TextRespo
         }),
       );
     });
-    sent.on('error', ({ message }) => failed(message));
+    sent.on('error', (error) => failed(error.message, error));
     sent.end(body);
   });
 }

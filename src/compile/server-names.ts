@@ -1,6 +1,7 @@
 import type { ServerName } from '../contract/index.ts';
 import { compileRegex, type Exchange, type Regex } from '../http/index.ts';
 import { type GatewayPlan, type PortPlan, type TlsPlan, verifierOf } from '../plan/index.ts';
+import { UNKNOWN_AUTHORITY } from '../system/index.ts';
 import { capturesOf, keepCaptures } from './captures.ts';
 import type { PortServing, ServerContext, ServerHandler } from './server.ts';
 
@@ -123,18 +124,6 @@ export function servingByName(port: PortPlan, { plan, servers, context }: Server
   };
 }
 
-/**
- * Verification errors that `optional_no_ca` accepts: no trusted authority is configured (nginx:
- * ngx_ssl_verify_error_optional).
- */
-const OPTIONAL_FAULTS: ReadonlySet<string> = new Set([
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 /** Adds to the check of the handshake that no stream of HTTP/2 reaches a server that does not speak it (nginx). */
 function compileGate(
   { http2 }: Pick<PortPlan, 'http2'>,
@@ -166,7 +155,8 @@ function compileTlsGate(plan: TlsPlan | undefined): (x: Exchange) => number {
     if (!client) return verify === 'on' ? 496 : 0;
     // The handshake named no server, so the client was verified with the default server's authorities.
     if (client.verifier !== verifier) return 421;
-    const isTolerated = verify === 'optional_no_ca' && OPTIONAL_FAULTS.has(client.fault?.code ?? '');
+    // No trusted authority is configured (nginx: ngx_ssl_verify_error_optional).
+    const isTolerated = verify === 'optional_no_ca' && UNKNOWN_AUTHORITY.has(client.fault?.code ?? '');
     return client.fault && !isTolerated ? 495 : 0;
   };
 }

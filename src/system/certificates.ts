@@ -27,6 +27,15 @@ const VERIFY_ERRORS: Readonly<Record<string, readonly [number: number, message: 
   INVALID_CA: [79, 'invalid CA certificate'],
 };
 
+/** Codes of node:tls for certificates that no known authority has signed. */
+export const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
 /** Returns the number and the message of a verification error; an unknown code is its own message. */
 export function verifyError(code: string): { readonly number: number; readonly message: string } {
   const [number, message] = VERIFY_ERRORS[code] ?? [1, code];

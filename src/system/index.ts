@@ -14,6 +14,7 @@ export {
   TlsFault,
   tryContext,
   verifyError,
+  UNKNOWN_AUTHORITY,
 } from './certificates.ts';
 export { makeDirectory, makeDirectorySync } from './directories.ts';
 export { flushAtEndOfTurn } from './end-of-turn.ts';

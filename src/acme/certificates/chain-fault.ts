@@ -34,7 +34,8 @@ export async function chainFault({ pem, key, identifiers, nowMs }: Demands): Pro
     const missing = identifiers.find((wanted) => !names.some((name) => isSame(name, wanted)));
     if (missing) return `its certificate is not valid for "${missing.value}"`;
     if (!(notBeforeMs <= nowMs)) return `its certificate is not valid before ${timeOf(notBeforeMs)}`;
-    if (!(notAfterMs > nowMs)) return `its certificate has expired at ${timeOf(notAfterMs)}`;
+    if (!(notAfterMs > nowMs))
+      return `its certificate has expired at ${timeOf(notAfterMs)} (the clock of this machine says ${timeOf(nowMs)})`;
     return orderFault(chain);
   } catch (error) {
     return (error as Error).message;

@@ -149,6 +149,8 @@ export class IssuerKeeper {
     if ('fault' in found) return this.#log('error', entry, `the stored one cannot serve: ${found.fault}`);
     const { pair, facts } = found;
     entry.facts = facts;
+    if (facts.notAfterMs <= Date.now())
+      this.#log('error', entry, `it expired at ${shownTime(facts.notAfterMs)}`);
     if (pair === kept.pair) this.#share(entry, pair);
     else if (this.#parts.lock?.isHeld ?? true) await this.#saveServed(entry, pair);
   }

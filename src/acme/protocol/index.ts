@@ -1,2 +1,3 @@
 export { type AcmeClient, openAcmeClient } from './client.ts';
 export { AcmeFault } from './fault.ts';
+export { connectionFault } from './requests.ts';

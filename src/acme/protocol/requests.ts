@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { fetchText, type TrustSettings } from '../../client/index.ts';
 import { parseJson } from '../../json.ts';
+import { UNKNOWN_AUTHORITY } from '../../system/index.ts';
 import { publicJwkOf, type SignedJson, signFlattened } from '../../tokens/index.ts';
 import { VERSION } from '../../version.ts';
 import { AcmeFault, malformed, responseFault } from './fault.ts';
@@ -166,12 +167,20 @@ async function withinTime<T>(outer: AbortSignal, ask: (signal: AbortSignal) => P
     return await ask(asking.signal);
   } catch (error) {
     const isLate = asking.signal.aborted && !outer.aborted;
-    const message = isLate ? `no response within ${TIMEOUT_MS / 1_000} s` : (error as Error).message;
+    const message = isLate ? `no response within ${TIMEOUT_MS / 1_000} s` : connectionFault(error as Error);
     throw new AcmeFault(message, { kind: 'unreachable' });
   } finally {
     clearTimeout(timer);
     outer.removeEventListener('abort', stop);
   }
+}
+
+/** Returns why an authority could not be asked, in one line. */
+export function connectionFault({ message, cause }: Error): string {
+  const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  return UNKNOWN_AUTHORITY.has(code)
+    ? `${message} ("ssl_trusted_certificate" of the issuer says whom to trust)`
+    : message;
 }
 
 /** The algorithm by which a key signs requests (RFC 7518, 3.1). Throws if it can sign none. */

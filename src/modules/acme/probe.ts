@@ -1,4 +1,4 @@
-import type { AcmeIssuer } from '../../acme/index.ts';
+import { type AcmeIssuer, connectionFault } from '../../acme/index.ts';
 import { fetchText } from '../../client/index.ts';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { isObject, parseJson } from '../../json.ts';
@@ -37,7 +37,7 @@ async function ask({ uri, trusted, verifies }: AcmeIssuer, timeoutMs: number): P
       ? undefined
       : 'this is no ACME directory';
   } catch (error) {
-    return asking.signal.aborted ? 'no response' : (error as Error).message;
+    return asking.signal.aborted ? 'no response' : connectionFault(error as Error);
   } finally {
     clearTimeout(timer);
   }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Certificates } from '../../harness/certificates.ts';
 import type { Misbehaviour } from '../../harness/acme-authority.ts';
 import { orderingConf, shownCertificate, startOrdering } from './ordering.ts';
 
@@ -166,6 +167,18 @@ test('a request that cannot be removed counts once', async (t) => {
   await gw.waitForLog(/has no certificate "none\.test" to renew/, from);
   expect(gw.errorLog().match(/an operator wants it renewed/g)).toHaveLength(1);
   expect(authority.orders).toHaveLength(2);
+});
+
+test('an authority whose own certificate is not known: the line names the directive for it', async (t) => {
+  const files = new Certificates();
+  files.authority('ca');
+  files.signed('127.0.0.1', 'ca');
+  const tls = { cert: files.read('127.0.0.1.crt'), key: files.read('127.0.0.1.key') };
+  const { gw } = await startOrdering(t, { authority: { tls } });
+  const [line] = await gw.waitForLog(/\[error\].*next try at.*/);
+  expect(line).toMatch(
+    /: unable to \w+ .*\("ssl_trusted_certificate" of the issuer says whom to trust\); next/,
+  );
 });
 
 test('an account that the authority has lost is made anew', async (t) => {

@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Misbehaviour } from '../../harness/acme-authority.ts';
-import { orderingConf, startOrdering } from './ordering.ts';
+import { MOVABLE_CLOCK, moveClock, orderingConf, startOrdering } from './ordering.ts';
 
 const LIMITED = (retryAfter?: string): Misbehaviour => ({
   problem: 'rateLimited',
@@ -71,9 +69,7 @@ test('after too many accounts, nothing is asked, neither after a restart nor for
 test('after a pause, one order is tried first, and the others follow when the authority takes it', async (t) => {
   const { gw, authority } = await startOrdering(t, {
     http: `server { listen 127.0.0.1:PLAIN; location = /certificates { control_api certificates; } } ${SERVERS}`,
-    files: { clock: '0' },
-    nodeFlags: ['--import', join(import.meta.dirname, '../../harness/moved-clock.mjs')],
-    env: { GW_TEST_CLOCK: 'clock' },
+    ...MOVABLE_CLOCK,
     prepare: (opened) => opened.fail('newOrder', LIMITED('600'), 100),
   });
   await gw.waitForLog(LINE);
@@ -85,13 +81,13 @@ test('after a pause, one order is tried first, and the others follow when the au
   expect(new Set(shown.certificates.map(({ fault }) => fault))).toEqual(new Set(['rateLimited "too many"']));
 
   let from = gw.errorLog().length;
-  writeFileSync(join(gw.dir, 'clock'), String(11 * MINUTE_MS));
+  moveClock(gw, 11 * MINUTE_MS);
   await gw.waitForLog(LINE, from);
   expect(countOf(authority.asked, 'newOrder')).toBe(refused + 1);
 
   authority.behave();
   from = gw.errorLog().length;
-  writeFileSync(join(gw.dir, 'clock'), String(22 * MINUTE_MS));
+  moveClock(gw, 22 * MINUTE_MS);
   await t.expect.poll(() => authority.issued.length, { timeout: 30_000 }).toBe(NAMES.length + 1);
   expect(gw.errorLog().slice(from)).not.toMatch(/\[(?:error|warn)\]/);
 });

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { type AcmeAuthority, startAuthority } from '../../harness/acme-authority.ts';
 import { type Gateway, type GatewayOptions, type Owner, startGateway } from '../../harness/gateway.ts';
@@ -29,6 +31,18 @@ interface OrderingPorts {
 
 export async function freePorts(): Promise<OrderingPorts> {
   return { plain: await freePort(), tls: await freePort() };
+}
+
+/** Options of a gateway whose clock `moveClock` moves. */
+export const MOVABLE_CLOCK = {
+  files: { clock: '0' },
+  nodeFlags: ['--import', join(import.meta.dirname, '../../harness/moved-clock.mjs')],
+  env: { GW_TEST_CLOCK: 'clock' },
+} as const;
+
+/** Sets by how much the clock of a gateway is ahead. */
+export function moveClock({ dir }: Gateway, aheadMs: number): void {
+  writeFileSync(join(dir, 'clock'), String(aheadMs));
 }
 
 /** An authority that validates at the ports of a gateway. */
