@@ -4,7 +4,15 @@ import { SonicBoom } from 'sonic-boom';
 import type { Level } from './error-line.ts';
 import type { ErrorLog } from './error-log.ts';
 import { systemFailure } from '../system/index.ts';
-import { identityOf, openFailure, LogOpener, openPrompt, standardStream } from './log-file.ts';
+import {
+  identityOf,
+  LogOpener,
+  makePrompt,
+  mayWait,
+  openFailure,
+  openPrompt,
+  standardStream,
+} from './log-file.ts';
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
 interface AccessLog {
@@ -110,6 +118,7 @@ class AppendedLog implements AccessLog {
     this.#flushSoon = this.#flushLater = undefined;
     if (this.#waiting === '') return;
     this.#isWriting = true;
+    if (this.#file?.waits) makePrompt(this.#file.fd);
     this.#file?.boom.write(this.#packed(this.#waiting));
     this.#waiting = '';
   }
@@ -167,6 +176,9 @@ interface OpenFile {
   readonly identity: string;
   /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
+  readonly fd: number;
+  /** Writes wait for the reader unless `makePrompt` is called before. */
+  readonly waits: boolean;
   /** The descriptor if lines are written at once, to a regular file without a buffer. */
   readonly promptFd: number | undefined;
 }
@@ -185,6 +197,8 @@ function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: Ac
     return {
       boom,
       identity: identityOf(fd),
+      fd,
+      waits: fd === standard && mayWait(fd),
       chunkLength,
       promptFd: stat.isFile() && bufferBytes === 0 ? fd : undefined,
     };

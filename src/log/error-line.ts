@@ -59,7 +59,7 @@ export function textLine(line: ErrorLine, text: string): string {
 /** Returns a message with its author and fields, as in nginx: one line, without controls that a terminal would interpret. */
 export function errorText({ message, context, tid }: ErrorLine): string {
   const connection = context?.connection === undefined ? '' : `*${context.connection} `;
-  return `${process.pid}#${tid}: ${printable(connection + redact(message) + describe(context))}${tagsOf(context)}`;
+  return `${process.pid}#${tid}: ${printable(connection + begin(redact(message)) + describe(context))}${tagsOf(context)}`;
 }
 
 /** Returns the fields in nginx's order: `, client: …, server: …, request: "…"`. Secrets in the query are masked. */
@@ -69,11 +69,11 @@ function describe(context: LogContext | undefined): string {
   return [
     client && `, client: ${client}`,
     server !== undefined && `, server: ${server}`,
-    request && `, request: "${redact(request)}"`,
-    subrequest && `, subrequest: "${redact(subrequest)}"`,
-    upstream && `, upstream: "${redact(upstream)}"`,
-    host && `, host: "${redact(host)}"`,
-    referrer && `, referrer: "${redact(referrer)}"`,
+    request && `, request: "${begin(redact(request))}"`,
+    subrequest && `, subrequest: "${begin(redact(subrequest))}"`,
+    upstream && `, upstream: "${begin(redact(upstream))}"`,
+    host && `, host: "${begin(redact(host))}"`,
+    referrer && `, referrer: "${begin(redact(referrer))}"`,
   ]
     .filter(Boolean)
     .join('');
@@ -107,7 +107,9 @@ type Member = [name: string, value: string | number | undefined];
  * long is cut, the message first, then the request, and `"truncated":1` says so.
  */
 export function jsonLine(line: ErrorLine): string {
-  const members = membersOf(line).filter(([, value]) => value !== undefined && value !== '');
+  const members = membersOf(line)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]): Member => [name, typeof value === 'string' ? begin(value) : value]);
   const text = joined(members);
   return Buffer.byteLength(text) < MAX_LINE_BYTES ? text : shortened([...members, ['truncated', 1]]);
 }
@@ -167,14 +169,26 @@ function shortened(members: readonly Member[]): string {
   const texts = line.filter(([, value]) => typeof value === 'string');
   const first = CUT_FIRST.flatMap((name) => texts.filter((member) => member[0] === name));
   const order = [...first, ...texts.filter((member) => !first.includes(member))];
+  let excess = Buffer.byteLength(joined(line)) - (MAX_LINE_BYTES - 1);
   for (const [kept, cut] of [[KEPT_BYTES, order] as const, [0, [...order].reverse()] as const]) {
     for (const member of cut) {
-      const excess = Buffer.byteLength(joined(line)) - (MAX_LINE_BYTES - 1);
       if (excess <= 0) return joined(line);
       const text = String(member[1]);
-      const bytes = Buffer.byteLength(jsonString(text));
-      if (bytes > kept) member[1] = cutForJson(text, Math.max(kept, bytes - excess));
+      const bytes = bytesInLine(text);
+      if (bytes <= kept) continue;
+      const shorter = cutForJson(text, Math.max(kept, bytes - excess));
+      member[1] = shorter;
+      excess -= bytes - bytesInLine(shorter);
     }
   }
   return joined(line);
+}
+
+function bytesInLine(text: string): number {
+  return Buffer.byteLength(jsonString(text));
+}
+
+/** Returns as much of a value as fits into a line: what a client has sent may be many times as long. */
+function begin(value: string): string {
+  return value.length > MAX_LINE_BYTES ? value.slice(0, MAX_LINE_BYTES) : value;
 }

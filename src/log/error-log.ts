@@ -1,6 +1,14 @@
 import { closeSync, existsSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { identityOf, LogOpener, openFailure, openPrompt, standardStream } from './log-file.ts';
+import {
+  identityOf,
+  LogOpener,
+  makePrompt,
+  mayWait,
+  openFailure,
+  openPrompt,
+  standardStream,
+} from './log-file.ts';
 import {
   type ErrorLine,
   errorText,
@@ -156,14 +164,25 @@ function writeLine(descriptor: number, line: string): boolean {
   }
 }
 
-/** The descriptors by which this thread writes to the standard streams. */
-const PROMPT = new Map<number, number>();
+/** A descriptor by which this thread writes to a standard stream; `waits`: unless `makePrompt` is called before. */
+interface PromptStream {
+  readonly descriptor: number;
+  readonly waits: boolean;
+}
+
+const PROMPT = new Map<number, PromptStream>();
 
 function promptOf(descriptor: number): number {
   if (descriptor !== STDOUT && descriptor !== STDERR) return descriptor;
-  const known = PROMPT.get(descriptor) ?? openPrompt(descriptor);
+  const known = PROMPT.get(descriptor) ?? openStream(descriptor);
   PROMPT.set(descriptor, known);
-  return known;
+  if (known.waits) makePrompt(known.descriptor);
+  return known.descriptor;
+}
+
+function openStream(stream: 1 | 2): PromptStream {
+  const descriptor = openPrompt(stream);
+  return { descriptor, waits: descriptor === stream && mayWait(stream) };
 }
 
 /** Returns where to cut a line, never inside a UTF-8 character. */

@@ -16,6 +16,7 @@ export { escapeDefault, escapeJson } from './log-text.ts';
 export { isAuthorizationResponse, isSecretName, MASK, passwordsIn, redact } from './secrets.ts';
 export { missingHost, openSyslog, parseSyslog, type SyslogTarget } from './syslog/index.ts';
 export {
+  handOverPipes,
   type HeldLog,
   type HeldLogs,
   identityOf,

@@ -45,22 +45,40 @@ export function jsonText(value: object): string {
 
 /** Returns the longest beginning of a text that takes at most so many bytes of UTF-8; never half a character. */
 export function cutText(text: string, maxBytes: number): string {
-  if (text.length * MAX_BYTES_PER_UNIT <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
-  return beginning(text, maxBytes, (character) => character);
+  return text.length * MAX_BYTES_PER_UNIT <= maxBytes ? text : beginning(text, maxBytes, bytesInText);
 }
 
 /** Returns the longest beginning of a text whose `jsonString` takes at most so many bytes, quotation marks included. */
 export function cutForJson(text: string, maxBytes: number): string {
-  return beginning(text, maxBytes - 2, (character) => jsonString(character).slice(1, -1));
+  return beginning(text, maxBytes - 2, bytesInJson);
 }
 
-function beginning(text: string, maxBytes: number, written: (character: string) => string): string {
+/** Lines are cut because somebody has sent long values: the time is that of one look at each character that stays. */
+function beginning(text: string, maxBytes: number, bytesOf: (code: number) => number): string {
   let bytes = 0;
   let end = 0;
-  for (const character of text) {
-    bytes += Buffer.byteLength(written(character));
-    if (bytes > maxBytes) break;
-    end += character.length;
+  while (end < text.length) {
+    const code = text.codePointAt(end) as number;
+    bytes += bytesOf(code);
+    if (bytes > maxBytes) return text.slice(0, end);
+    end += code > 0xffff ? 2 : 1;
   }
-  return text.slice(0, end);
+  return text;
+}
+
+function bytesInText(code: number): number {
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code > 0xffff ? 4 : MAX_BYTES_PER_UNIT;
+}
+
+const SHORT_ESCAPE_BYTES = 2;
+const LONG_ESCAPE_BYTES = 6;
+
+/** Bytes of a character in `jsonString`. */
+function bytesInJson(code: number): number {
+  const isControl = code < 0x20 || (code >= 0x7f && code <= 0x9f);
+  if (isControl || code === 0x22 || code === 0x5c)
+    return SHORT_ESCAPES[String.fromCharCode(code)] ? SHORT_ESCAPE_BYTES : LONG_ESCAPE_BYTES;
+  return code === 0x2028 || code === 0x2029 ? LONG_ESCAPE_BYTES : bytesInText(code);
 }

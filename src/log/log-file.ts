@@ -1,4 +1,14 @@
-import { accessSync, closeSync, constants, fstatSync, openSync, readlinkSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
+import { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { appendAsRoot, openToAppend, systemFailure } from '../system/index.ts';
 
@@ -37,7 +47,7 @@ const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY, W_OK } = constants;
 
 /**
  * Opens standard output or error so that a write never waits for the reader of a pipe or a terminal: it fails instead
- * (EAGAIN). Returns the stream itself, whose writes may wait, if it is a socket or may not be opened again.
+ * (EAGAIN). Returns the stream itself if it may not be opened again, as a socket never may: `makePrompt` is for those.
  */
 export function openPrompt(stream: 1 | 2): number {
   try {
@@ -45,6 +55,45 @@ export function openPrompt(stream: 1 | 2): number {
     return openSync(`/proc/self/fd/${stream}`, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
   } catch {
     return stream;
+  }
+}
+
+/** Tells whether writes to a stream that could not be opened again may wait for its reader. */
+export function mayWait(stream: number): boolean {
+  try {
+    const stat = fstatSync(stream);
+    return stat.isSocket() || stat.isFIFO();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes the next write to standard output or error fail instead of waiting. All processes that have the stream share this,
+ * and each new one that inherits the stream ends it, so it is called before each write.
+ */
+export function makePrompt(stream: number): void {
+  try {
+    // libuv makes the descriptors that it takes non-blocking, and does not close those of the standard streams.
+    new Socket({ fd: stream, readable: false, writable: true }).on('error', () => undefined).destroy();
+  } catch {
+    // The stream is closed.
+  }
+}
+
+const STREAMS = [1, 2] as const;
+
+/** Lets the account that takes the place of root open the pipes of the standard streams again. */
+export function handOverPipes(uid: number): void {
+  for (const stream of STREAMS) {
+    try {
+      const { uid: owner, gid } = fstatSync(stream);
+      // A pipe that has a name may be there for others, too.
+      if (owner === 0 && readlinkSync(`/proc/self/fd/${stream}`).startsWith('pipe:'))
+        fchownSync(stream, uid, gid);
+    } catch {
+      // The stream is closed, or /proc is missing.
+    }
   }
 }
 

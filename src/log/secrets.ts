@@ -190,12 +190,17 @@ const LOGIN = /(:\/\/[^/?#\s]*?:)([^/?#\s]*)(?=@)/g;
 /** A slash, which should have been escaped, does not reveal the password either; a port is none. */
 const BROKEN_LOGIN = /(:\/\/[^/?#\s:@]*:)(?!\d*[/?#])([^\s"'@]*[/?#]\S*)(?=@)/g;
 
+/** An argument of a URL whose value is written there. */
+const ARGUMENT = /([?&](?<name>[^=?&#\s"']+)=)(?<secret>[^&#\s"'$]+)/g;
+
 /** Finds passwords in the word of a configuration, such as `scheme://user:password@host`. */
 export function passwordsIn(word: string): readonly PasswordSpan[] {
   const logins = [...word.matchAll(LOGIN)];
   const found = logins.length > 0 ? logins : [...word.matchAll(BROKEN_LOGIN)];
-  return [...found, ...PASSWORDS.flatMap((pattern) => [...word.matchAll(pattern)])].map(
-    ({ index, 1: before = '', 2: secret = '' }) => {
+  const named = [...word.matchAll(ARGUMENT)].filter(({ groups }) => isSecretName(groups?.['name'] ?? ''));
+  return [...found, ...named, ...PASSWORDS.flatMap((pattern) => [...word.matchAll(pattern)])].map(
+    ({ index, 1: before = '', 2: second = '', groups }) => {
+      const secret = groups?.['secret'] ?? second;
       const start = index + before.length;
       return { start, end: start + secret.length };
     },

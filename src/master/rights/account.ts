@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
-import { type LogOpener, openFailure, standardStream } from '../../log/index.ts';
+import { handOverPipes, type LogOpener, openFailure, standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 import type { OpenedLogs } from './protocol.ts';
 
@@ -39,6 +39,7 @@ type GroupSetter = NodeJS.Process & { readonly initgroups?: (user: string, group
  * and without capabilities, which Linux clears with root's last user id. Throws if the system does not allow it.
  */
 export function become({ name, uid, gid }: Account): void {
+  handOverPipes(uid);
   const self: GroupSetter = process;
   const steps: readonly (readonly [call: string, act: () => void])[] = [
     [`initgroups("${name}", ${gid})`, () => self.initgroups?.(name, gid)],

@@ -170,6 +170,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     ...INSIDE,
     args: endpoint,
     into: 'endpoint',
+    secret: 'password',
     summary:
       'Address of the collector; with `https://`, its certificate is verified. `/v1/traces`, `/v1/metrics` and `/v1/logs` are added to a URL without a path. A path that ends in `/v1/traces` is that of traces, and the others follow from it; any other path is used for all.',
     source: EXPORTER_SOURCE,
@@ -254,6 +255,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     args: attribute,
     into: 'resourceAttributes',
     repeat: 'append',
+    secret: 'named',
     summary:
       'An attribute of the service, such as `deployment.environment`. The last of the same name counts.',
     source: 'nginx ngx_otel_module#otel_resource_attr',
@@ -291,6 +293,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     args: spanAttribute,
     into: 'spanAttributes',
     repeat: 'append',
+    secret: 'named',
     summary:
       'An attribute of the span of a request. Those that begin with `http.request.header.` or `http.response.header.` are lists. Secrets are masked as in logs.',
     tells: true,

@@ -216,8 +216,8 @@ export class StepWriter {
 
   #known({ name, value, live }: VariableRead): string {
     if (live) return `$${name} is known only to a running gateway`;
-    if (isSecretVariable(name)) return `$${name} is not shown`;
-    return value === undefined ? `$${name} has no value` : `$${name} = "${this.#masked(value)}"`;
+    if (value === undefined) return `$${name} has no value`;
+    return isSecretVariable(name) ? `$${name} is not shown` : `$${name} = "${this.#masked(value)}"`;
   }
 
   #masked(text: string): string {
