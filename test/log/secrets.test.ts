@@ -114,6 +114,8 @@ test.each([
   ['postgres://ann:s3cret@db/app', ['s3cret']],
   ['postgres://ann:s3/cret@db/app', ['s3/cret']],
   ['http://h:8080/a@b', []],
+  ['http://h/v1?api_key=s3cret&n=1', ['s3cret']],
+  ['http://h/?token=$arg_token', []],
   ["host=db password='a b'", ["'a b'"]],
 ])('the passwords in %j are %j', (word, passwords) => {
   expect(passwordsIn(word).map(({ start, end }) => word.slice(start, end))).toEqual(passwords);
