@@ -5,6 +5,7 @@ import type {
   CoreConfig,
   LocationFacts,
   LocationMatch,
+  HandshakeHandlers,
   LocationParts,
   ServerName,
   VariableDefinition,
@@ -68,9 +69,7 @@ export interface LocationHandler {
   readonly servedBy: string | undefined;
   /** `limit_except`: the handler for methods that are not listed. */
   readonly except: { readonly methods: ReadonlySet<string>; readonly handler: LocationHandler } | undefined;
-  readonly handshakes: {
-    readonly [K in 'pairs' | 'awaitPairs' | 'challengePair' | 'orderedPair']: LocationParts[K] | undefined;
-  };
+  readonly handshakes: HandshakeHandlers;
 }
 
 /** The values that the locations of one server share. */
@@ -127,19 +126,9 @@ export async function compileLocation(
     postRead: postRead.length > 0 ? sequence(postRead) : undefined,
     rewrite: rewriteOf(plan, rewrite.length > 0 ? [...identifying(parts), ...rewrite] : []),
     access: rehearsedAccess(plan, compiled, context),
-    handshakes: handshakesOf(parts),
+    handshakes: Object.assign({}, ...parts.map(({ handshakes }) => handshakes)) as HandshakeHandlers,
     respond: respondOf(watch ? withoutAuthDelay(plan) : plan, compiled, context),
     servedBy: used[parts.findIndex(({ content }) => content)]?.module.name,
-  };
-}
-
-/** What modules do for handshakes. */
-function handshakesOf(parts: readonly LocationParts[]): LocationHandler['handshakes'] {
-  return {
-    pairs: parts.find(({ pairs }) => pairs)?.pairs,
-    awaitPairs: parts.find(({ awaitPairs }) => awaitPairs)?.awaitPairs,
-    challengePair: parts.find(({ challengePair }) => challengePair)?.challengePair,
-    orderedPair: parts.find(({ orderedPair }) => orderedPair)?.orderedPair,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { LocationMatch, LocationParts, PairPaths } from '../contract/index.ts';
+import type { HandshakeHandlers, LocationMatch, PairPaths } from '../contract/index.ts';
 import {
   compileRegex,
   encodePath,
@@ -80,8 +80,8 @@ export interface HandshakeParts {
   readonly pairs?: ((connection: NewConnection) => readonly PairPaths[]) | undefined;
   /** Waits until there is a pair for a connection; `undefined`: nothing is to come. */
   readonly awaitPairs?: ((connection: NewConnection) => Promise<void> | undefined) | undefined;
-  readonly challengePair?: LocationParts['challengePair'] | undefined;
-  readonly orderedPair?: LocationParts['orderedPair'] | undefined;
+  readonly challengePair?: HandshakeHandlers['challengePair'] | undefined;
+  readonly orderedPair?: HandshakeHandlers['orderedPair'] | undefined;
 }
 
 /** One virtual server. It runs its rewrites, finds locations and routes internal redirects. */

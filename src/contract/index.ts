@@ -9,6 +9,7 @@ export {
   type ConfigFault,
   type ConfigReport,
   type ConfigSite,
+  type HandshakeHandlers,
   type LocationParts,
   type OwnLocation,
   type OrderedPair,

@@ -152,21 +152,24 @@ export interface OrderedPair {
   readonly pair: CertificatePair | undefined;
 }
 
+/** What modules do for the TLS handshakes of a server; absent members cost nothing. */
+export interface HandshakeHandlers {
+  /** Returns the file names of a handshake's pairs, if they depend on the client. */
+  readonly pairs?: (x: Exchange) => readonly PairPaths[];
+  /** Waits, for a bounded time, until `pairs` has one for this handshake; `undefined`: nothing does. */
+  readonly awaitPairs?: (x: Exchange) => Promise<void> | undefined;
+  /** Returns what a handshake that offers only `acme-tls/1` is shown (RFC 8737); `serverName` is in lower case. */
+  readonly challengePair?: (serverName: string) => CertificatePair | undefined;
+  /** What `pairs` gives for every client, where it is the same for all. */
+  readonly orderedPair?: OrderedPair;
+}
+
 /**
  * The handlers of one module in one location, in the order of the phases. Absent members cost nothing at request time.
  */
 export interface LocationParts {
-  /** On server level only: returns the file names of a handshake's pairs, if they depend on the client. */
-  readonly pairs?: (x: Exchange) => readonly PairPaths[];
-  /** On server level only: waits, for a bounded time, until `pairs` has one for this handshake; `undefined`: nothing does. */
-  readonly awaitPairs?: (x: Exchange) => Promise<void> | undefined;
-  /**
-   * On server level only: returns what a handshake that offers only `acme-tls/1` is shown (RFC 8737); `serverName` is in
-   * lower case.
-   */
-  readonly challengePair?: (serverName: string) => CertificatePair | undefined;
-  /** On server level only: what `pairs` gives for every client, where it is the same for all. */
-  readonly orderedPair?: OrderedPair;
+  /** On server level only. No two modules give the same one of its members. */
+  readonly handshakes?: HandshakeHandlers;
   /** On server level only: runs before all other handlers. */
   readonly postRead?: Handler;
   /**

@@ -104,12 +104,14 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
     const demand = onDemand && new OnDemand({ ask: onDemand.ask, served, certificates, log, retiring });
     return {
       ...(challenges.has('http-01') && { postRead: compileHttpChallenge(certificates) }),
-      ...(challenges.has('tls-alpn-01') && {
-        challengePair: (name) =>
-          name.length <= LONGEST_NAME ? certificates.challengeCertificate(name) : undefined,
-      }),
-      ...(served.certificate && { orderedPair: orderedPairOf(served.certificate, certificates) }),
-      ...(demand && { awaitPairs: (x) => demand.await(x) }),
+      handshakes: {
+        ...(challenges.has('tls-alpn-01') && {
+          challengePair: (name) =>
+            name.length <= LONGEST_NAME ? certificates.challengeCertificate(name) : undefined,
+        }),
+        ...(served.certificate && { orderedPair: orderedPairOf(served.certificate, certificates) }),
+        ...(demand && { awaitPairs: (x) => demand.await(x) }),
+      },
     };
   },
   rules: () => import('./rules.ts'),

@@ -4,6 +4,7 @@ import {
   type FileName,
   type LocationParts,
   type ModuleDefinition,
+  type PairPaths,
   moduleFor,
   type SslConfig,
   TICKET_KEY,
@@ -119,7 +120,9 @@ function compilePairs(
     return key && (certificate.named ?? key.named) ? [[pathOf(certificate), pathOf(key)] as const] : [];
   });
   if (pairs.length === 0) return {};
-  return { pairs: (x) => pairs.map(([certificate, key]) => ({ certificate: certificate(x), key: key(x) })) };
+  const named = (x: Exchange): readonly PairPaths[] =>
+    pairs.map(([certificate, key]) => ({ certificate: certificate(x), key: key(x) }));
+  return { handshakes: { pairs: named } };
 }
 
 const TICKET_KEY_BYTES = 48;
