@@ -175,12 +175,16 @@ async function withinTime<T>(outer: AbortSignal, ask: (signal: AbortSignal) => P
   }
 }
 
+/** Codes of node:tls for certificates that are out of date, or that a wrong clock takes for that. */
+const OUT_OF_DATE: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
+
 /** Returns why an authority could not be asked, in one line. */
 export function connectionFault({ message, cause }: Error): string {
   const { code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
-  return UNKNOWN_AUTHORITY.has(code)
-    ? `${message} ("ssl_trusted_certificate" of the issuer says whom to trust)`
-    : message;
+  if (UNKNOWN_AUTHORITY.has(code))
+    return `${message} ("ssl_trusted_certificate" of the issuer says whom to trust)`;
+  const now = new Date().toISOString();
+  return OUT_OF_DATE.has(code) ? `${message} (the clock of this machine says ${now})` : message;
 }
 
 /** The algorithm by which a key signs requests (RFC 7518, 3.1). Throws if it can sign none. */

@@ -56,6 +56,8 @@ for (const when of ['at the start', 'while gw runs']) {
       /its certificate has expired at \S+ \(the clock of this machine says \S+\); next try at /,
       from,
     );
+    if (when === 'at the start')
+      expect(gw.errorLog().slice(from)).toMatch(/\[error\] .*"a\.test" of issuer "le": it expired at /);
     expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).toBe(before);
     moveClock(gw, 0);
     gw.lay({ 'state/requests/renew-none.test': '' });

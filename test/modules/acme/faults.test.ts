@@ -169,17 +169,30 @@ test('a request that cannot be removed counts once', async (t) => {
   expect(authority.orders).toHaveLength(2);
 });
 
-test('an authority whose own certificate is not known: the line names the directive for it', async (t) => {
-  const files = new Certificates();
-  files.authority('ca');
-  files.signed('127.0.0.1', 'ca');
-  const tls = { cert: files.read('127.0.0.1.crt'), key: files.read('127.0.0.1.key') };
-  const { gw } = await startOrdering(t, { authority: { tls } });
-  const [line] = await gw.waitForLog(/\[error\].*next try at.*/);
-  expect(line).toMatch(
-    /: unable to \w+ .*\("ssl_trusted_certificate" of the issuer says whom to trust\); next/,
-  );
-});
+const untrusted = [
+  {
+    it: 'is not known',
+    days: 30,
+    says: /: unable to \w+ .*\("ssl_trusted_certificate" of the issuer says whom to trust\); next/,
+  },
+  {
+    it: 'is out of date',
+    days: 0,
+    issuer: 'ssl_trusted_certificate DIR/ca.crt;',
+    says: /: certificate has expired \(the clock of this machine says \S+Z\); next/,
+  },
+];
+for (const { it, days, issuer, says } of untrusted)
+  test(`the line names what helps if the authority's own certificate ${it}`, async (t) => {
+    const made = new Certificates();
+    made.authority('ca');
+    made.signed('127.0.0.1', 'ca', { days });
+    const tls = { cert: made.read('127.0.0.1.crt'), key: made.read('127.0.0.1.key') };
+    const files = { 'ca.crt': made.read('ca.crt') };
+    const { gw } = await startOrdering(t, { authority: { tls }, files, issuer });
+    const [line] = await gw.waitForLog(/\[error\].*next try at.*/);
+    expect(line).toMatch(says);
+  });
 
 test('an account that the authority has lost is made anew', async (t) => {
   const { gw, authority, ports } = await startOrdering(t);
