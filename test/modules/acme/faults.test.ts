@@ -130,7 +130,7 @@ test('a certificate that cannot be written serves after a reload, and is written
   const { gw, authority, ports } = await startOrdering(t);
   await gw.waitForLog(/of issuer "le": issued/);
   // Directories in the place of what is written first.
-  const blocked = ['pair.pem', 'state.json'].map((file) =>
+  const blocked = ['order.json', 'pair.pem', 'state.json'].map((file) =>
     join(gw.dir, 'state/certificates/a.test', `${file}.${gw.read('gw.pid').trim()}.1.new`),
   );
   for (const path of blocked) mkdirSync(path);
