@@ -38,8 +38,11 @@ export function releaseMemoryInTurn(turn: SharedArrayBuffer, leastHeapBytes?: nu
   Atomics.notify(cells, 0);
 }
 
-/** V8 shrinks the space for new objects only after some seconds with few allocations. */
-const SETTLED_MS = 6_000;
+/**
+ * V8 shrinks the space for new objects only after some seconds with few allocations. A collection takes 150 ms of CPU per
+ * thread: reloads that follow one another within half a minute share it.
+ */
+const SETTLED_MS = 30_000;
 
 /** Releases the memory of loads when the thread has settled, once for all loads until then. */
 export class SettledMemory {

@@ -41,8 +41,8 @@ export function locations(count: number): string {
 
 export const pathOf = (index: number): string => `/shop/item-${String(index).padStart(6, '0')}/`;
 
-/** An idle gateway gives the memory of its start back after some seconds. */
-const SETTLED_MS = 9_000;
+/** An idle gateway gives the memory of its start back after half a minute. */
+const SETTLED_MS = 33_000;
 
 /** Memory of a server without requests. */
 export async function idleMemoryOf(server: Server): Promise<Memory> {

@@ -34,7 +34,7 @@ test.each(['straight', 'through a pooler that lends sessions for transactions'])
   'the statements of a request begin with its id, and are not prepared: %s',
   async (way) => {
     const gw = await load(
-      { onTestFinished: file.onTestFinished, onTestFailed: file.onTestFailed },
+      file,
       `server { location / { add_header X-Id $request_id; dbrest_pass ${way === 'straight' ? db.dsn : pooled}; ${COMMENTS} } }`,
     );
     for (let i = 0; i < 4; i++) {
@@ -56,7 +56,7 @@ const ids: readonly (readonly [sent: string, shown: string])[] = [
 test.each(ids)('the id %j of a client is %j in the comment', async (sent, shown) => {
   for (const dsn of [db.dsn, pooled]) {
     const gw = await load(
-      { onTestFinished: file.onTestFinished, onTestFailed: file.onTestFailed },
+      file,
       `server { request_id_header X-Own; location / { dbrest_pass ${dsn}; ${COMMENTS} } }`,
     );
     const { body, headers } = await gw.fetch('/running', { headers: { 'X-Own': sent } });
@@ -72,7 +72,7 @@ test.each(['a\x01b', 'a b', 'aé*/'])(
   'an id with other bytes than visible ASCII is not taken: %j',
   async (sent) => {
     const gw = await load(
-      { onTestFinished: file.onTestFinished, onTestFailed: file.onTestFailed },
+      file,
       `server { request_id_header X-Own; location / { dbrest_pass ${db.dsn}; ${COMMENTS} } }`,
     );
     const connection = await gw.connect();
