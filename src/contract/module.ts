@@ -243,6 +243,8 @@ export interface WrittenFiles {
   readonly directories?: readonly string[];
   /** Directories that other programs may use too. Missing ones are created; existing ones keep owner and mode. */
   readonly sharedDirectories?: readonly string[];
+  /** As `directories`; the gateway does not start if it cannot write them, for each start would lose what they hold. */
+  readonly stateDirectories?: readonly string[];
 }
 
 /** Headers and arguments of requests that hold credentials. */

@@ -9,7 +9,7 @@ import { Master } from './master.ts';
 import { KeeperChannel, KeptPrivileges, ownPrivileges, type Privileges } from './privileges/index.ts';
 import { commandName, nameProcess } from './process-name.ts';
 import { VERSION } from '../version.ts';
-import { logFaults as missingLogs, servingAccount } from './rights/index.ts';
+import { logFaults as missingLogs, servingAccount, writeFaults } from './rights/index.ts';
 import { failureCode, type ToMaster } from './protocol.ts';
 import {
   hasSupervisor,
@@ -128,7 +128,7 @@ async function begin(
     await refuse([account], log);
     return 'refused';
   }
-  if (!account && !(await hasLogs(plan, opener, log))) return 'failed';
+  if (!account && !(await canWrite(plan, opener, log))) return 'failed';
   const accepted = { ...candidate, plan };
   const telling = new Telling();
   const master = new Master(accepted, {
@@ -214,15 +214,20 @@ function accountFor(core: CoreConfig): Account | string | undefined {
   }
 }
 
-/** Tells whether the logs can be opened, and which cannot. What has served goes on without them after a crash. */
-async function hasLogs(
+/**
+ * Tells whether the logs can be opened and states be written, and which cannot. What has served goes on without them after
+ * a crash.
+ */
+async function canWrite(
   { main: { written } }: AcceptedCandidate['plan'],
   opener: LogOpener,
   log: ThreadLog,
 ): Promise<boolean> {
-  const missing = isRestart() ? [] : missingLogs(undefined, { files: written.files, opener });
-  if (missing.length > 0) await refuse(missing, log);
-  return missing.length === 0;
+  if (isRestart()) return true;
+  const { files, stateDirectories } = written;
+  const faults = [...missingLogs(undefined, { files, opener }), ...writeFaults(undefined, stateDirectories)];
+  if (faults.length > 0) await refuse(faults, log);
+  return faults.length === 0;
 }
 
 /** A new program that does not serve leaves an old one that does: that is not an emergency. */

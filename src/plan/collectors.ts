@@ -132,15 +132,21 @@ export class WrittenPaths {
   readonly #files = new Set<string>();
   readonly #directories = new Set<string>();
   readonly #shared = new Set<string>();
+  readonly #state = new Set<string>();
 
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  add({ files = [], directories = [], sharedDirectories = [] }: WrittenFiles = {}): void {
-    for (const file of files) this.#files.add(resolve(this.#prefix, file));
-    for (const directory of directories) this.#directories.add(resolve(this.#prefix, directory));
-    for (const directory of sharedDirectories) this.#shared.add(resolve(this.#prefix, directory));
+  add(written: WrittenFiles = {}): void {
+    const { files = [], directories = [], sharedDirectories = [], stateDirectories = [] } = written;
+    const addTo = (found: Set<string>, paths: readonly string[]): void => {
+      for (const path of paths) found.add(resolve(this.#prefix, path));
+    };
+    addTo(this.#files, files);
+    addTo(this.#directories, [...directories, ...stateDirectories]);
+    addTo(this.#shared, sharedDirectories);
+    addTo(this.#state, stateDirectories);
   }
 
   /** Adds the error log of the main context, or its default path. */
@@ -155,6 +161,7 @@ export class WrittenPaths {
       files: [...this.#files],
       directories: [...this.#directories],
       sharedDirectories: [...this.#shared],
+      stateDirectories: [...this.#state],
     };
   }
 }

@@ -226,7 +226,7 @@ test.runIf(IS_ROOT)('a keeper whose process has ended accepts no further message
     const holdings = {
       account: ACCOUNT,
       addresses: [],
-      written: { files: [], directories: [], sharedDirectories: [] },
+      written: { files: [], directories: [], sharedDirectories: [], stateDirectories: [] },
       pidFile,
       shutdownTimeoutMs: 0,
     };

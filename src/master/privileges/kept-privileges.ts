@@ -88,7 +88,7 @@ export class KeptPrivileges implements Privileges {
   /** Throws if the account cannot write the files and directories of the configuration. */
   #check({ main: { written } }: GatewayPlan, faults: OpenedLogs['faults']): void {
     checkLogs(this.#account, { files: written.files, faults, opener: this.#opener });
-    checkWritable(this.#account, written);
+    checkWritable(this.#account, [...written.directories, ...written.sharedDirectories]);
   }
 
   async load(): Promise<Candidate> {

@@ -6,7 +6,7 @@ import type { GatewayPlan, PortPlan } from '../../plan/index.ts';
 import type { Openings } from '../../worker/index.ts';
 import { type AcceptedCandidate, type Candidate, loadCandidate } from '../candidate.ts';
 import { pidFileOf, removePidFile, removeSocketFiles, writePidFile } from '../process-files.ts';
-import { checkLogs } from '../rights/index.ts';
+import { checkLogs, checkWritable } from '../rights/index.ts';
 import type { Inheritance } from '../upgrade/inheritance.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 
@@ -59,10 +59,14 @@ async function judge(source: ConfigSource, signal: AbortSignal): Promise<readonl
   }
 }
 
-/** Loads a configuration; rejects if one of its logs cannot be opened. */
+/** Loads a configuration; rejects if one of its logs cannot be opened, or a state not be written. */
 async function loadWithLogs(source: ConfigSource, opener: LogOpener): Promise<Candidate> {
   const candidate = await loadCandidate(source);
-  if (candidate.plan) checkLogs(undefined, { files: candidate.plan.main.written.files, opener });
+  if (candidate.plan) {
+    const { files, stateDirectories } = candidate.plan.main.written;
+    checkLogs(undefined, { files, opener });
+    checkWritable(undefined, stateDirectories);
+  }
   return candidate;
 }
 

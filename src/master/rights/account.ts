@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CoreConfig, UserConfig, WrittenFiles } from '../../contract/index.ts';
+import type { CoreConfig, UserConfig } from '../../contract/index.ts';
 import { handOverPipes, type LogOpener, openFailure, standardStream } from '../../log/index.ts';
 import { type Account, findAccount, findGroup, systemFailure, systemReason } from '../../system/index.ts';
 import type { OpenedLogs } from './protocol.ts';
@@ -111,19 +111,24 @@ export function logFaults(
   });
 }
 
-/** Throws if this account can neither write nor create a directory. */
-export function checkWritable(
-  { name }: Account,
-  { directories, sharedDirectories }: Pick<Required<WrittenFiles>, 'directories' | 'sharedDirectories'>,
-): void {
-  for (const path of new Set([...directories, ...sharedDirectories])) {
+/** Throws if this account, or without one the present user, can neither write nor create a directory. */
+export function checkWritable(account: Account | undefined, directories: readonly string[]): void {
+  const [first] = writeFaults(account, directories);
+  if (first !== undefined) throw new Error(first);
+}
+
+/** Returns a message for each directory that the account, or without one the present user, can neither write nor create. */
+export function writeFaults(account: Account | undefined, directories: readonly string[]): readonly string[] {
+  return [...new Set(directories)].flatMap((path) => {
     try {
-      accessSync(path, constants.W_OK);
+      // The dot: a file is no directory.
+      accessSync(`${path}/.`, constants.W_OK);
+      return [];
     } catch (error) {
-      if (mayBeMade(path, error)) continue;
-      throw new Error(`${systemFailure('open', path, error)} for user "${name}"`, { cause: error });
+      const failure = isMissing(error) ? makeFailure(path) : systemFailure('open', path, error);
+      return failure === undefined ? [] : `${failure}${account ? ` for user "${account.name}"` : ''}`;
     }
-  }
+  });
 }
 
 /** Returns the remedy for a file of root. Another account may own its directory and have put the file there. */
@@ -135,13 +140,17 @@ function remedyFor(path: string): string {
   }
 }
 
-/** Tells whether the directory does not exist and the account can create it, with its parents. */
-function mayBeMade(path: string, error: unknown): boolean {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return false;
+/** Returns why a directory that does not exist cannot be created, with its parents; `undefined` if it can. */
+function makeFailure(path: string, above = dirname(path)): string | undefined {
   try {
-    accessSync(dirname(path), constants.W_OK);
-    return true;
-  } catch (above) {
-    return dirname(path) !== path && mayBeMade(dirname(path), above);
+    accessSync(`${above}/.`, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    if (isMissing(error) && dirname(above) !== above) return makeFailure(path, dirname(above));
+    return systemFailure('mkdir', path, error);
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

@@ -1,4 +1,12 @@
-export { become, checkLogs, checkProgram, checkWritable, logFaults, servingAccount } from './account.ts';
+export {
+  become,
+  checkLogs,
+  checkProgram,
+  checkWritable,
+  logFaults,
+  servingAccount,
+  writeFaults,
+} from './account.ts';
 export { handOver, holdingsOf, openLogs, portsOfRoot } from './holdings.ts';
 export type {
   FromKeeper,

@@ -68,7 +68,7 @@ export const acme = moduleFor<AcmeConfig>()<AcmeResources>({
   enabled: (config) => issuersOf(config).length > 0 || config.order !== undefined,
   validate,
   settle,
-  writes: (config) => ({ directories: issuersOf(config).flatMap(({ statePath }) => statePath ?? []) }),
+  writes: (config) => ({ stateDirectories: issuersOf(config).flatMap(({ statePath }) => statePath ?? []) }),
   uses: ({ cluster }) =>
     cluster === undefined ? [] : [{ kind: 'cluster', name: cluster, field: 'cluster' }],
   prepare(configs, master) {

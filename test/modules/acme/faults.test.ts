@@ -3,6 +3,7 @@ import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Certificates } from '../../harness/certificates.ts';
+import { startGateway } from '../../harness/gateway.ts';
 import type { Misbehaviour } from '../../harness/acme-authority.ts';
 import { orderingConf, shownCertificate, startOrdering } from './ordering.ts';
 
@@ -206,4 +207,21 @@ test('an account that the authority has lost is made anew', async (t) => {
   expect(gw.errorLog().slice(from)).not.toMatch(/\[(?:error|warn)\]/);
   expect(authority.accounts).toHaveLength(1);
   expect((await shownCertificate(ports.tls, 'a.test'))?.fingerprint256).not.toBe(before?.fingerprint256);
+});
+
+/** A file stands where the directory would be: not even root can write there. */
+const unwritable = (dir: string): string =>
+  `acme_issuer other { uri https://127.0.0.1:1/directory; accept_terms_of_service; state_path ${dir}/gw.conf/state; }`;
+const REFUSED = /open\(\) "\S+\/gw\.conf\/state" failed \(20: Not a directory\)/;
+
+test('a state_path that cannot be written ends a start, which would order everything again', async (t) => {
+  const conf = (dir: string): string => `${unwritable(dir)} server { return 200 ok; }`;
+  await expect(startGateway(t, conf, { fresh: true, expectAlerts: true })).rejects.toThrow(REFUSED);
+});
+
+test('a reload with a state_path that cannot be written is refused', async (t) => {
+  const gw = await startGateway(t, 'server { return 200 ok; }', { fresh: true, expectAlerts: true });
+  expect(await gw.reload(`${unwritable(gw.dir)} server { return 200 other; }`)).toBe('refused');
+  expect(gw.errorLog()).toMatch(REFUSED);
+  await gw.expect('GET /', { status: 200, body: 'ok' });
 });
