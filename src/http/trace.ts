@@ -12,7 +12,8 @@ export interface Span {
   readonly parentId: string;
   readonly startedMs: number;
   readonly endedMs: number;
-  readonly attributes: readonly (readonly [name: string, value: AttributeValue])[];
+  /** Name, value … */
+  readonly attributes: readonly AttributeValue[];
   readonly isError: boolean;
 }
 
@@ -73,7 +74,7 @@ export class ChildSpan {
   readonly #name: string;
   readonly #kind: Span['kind'];
   readonly #beganAt = performance.now();
-  readonly #attributes: [name: string, value: AttributeValue][] = [];
+  readonly #attributes: AttributeValue[] = [];
   #isEnded = false;
 
   constructor(trace: RequestTrace, recorder: SpanRecorder, { name, kind }: Pick<Span, 'name' | 'kind'>) {
@@ -85,7 +86,7 @@ export class ChildSpan {
   }
 
   set(name: string, value: AttributeValue): this {
-    this.#attributes.push([name, value]);
+    this.#attributes.push(name, value);
     return this;
   }
 

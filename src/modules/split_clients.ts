@@ -70,16 +70,13 @@ function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope):
 }
 
 const MULTIPLIER = 0x5bd1_e995;
-// eslint-disable-next-line no-control-regex -- it looks for all of ASCII
-const ASCII = /^[\0-\x7f]*$/;
-
 /**
  * Computes MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx does (ngx_murmur_hash2): 32 bits,
  * unsigned.
  */
 function murmurHash2(text: string): number {
   // One character per byte: for a short text, creating a buffer takes longer than hashing it.
-  const bytes = ASCII.test(text) ? text : Buffer.from(text).toString('latin1');
+  const bytes = isAscii(text) ? text : Buffer.from(text).toString('latin1');
   const { length } = bytes;
   let hash = length;
   let at = 0;
@@ -91,6 +88,12 @@ function murmurHash2(text: string): number {
   if (at < length) hash = Math.imul(hash ^ wordAt(bytes, at), MULTIPLIER);
   hash = Math.imul(hash ^ (hash >>> 13), MULTIPLIER);
   return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+function isAscii(text: string): boolean {
+  let bits = 0;
+  for (let index = 0; index < text.length; index++) bits |= text.charCodeAt(index);
+  return bits < 0x80;
 }
 
 /** Returns four bytes in little-endian order; bytes beyond the end are 0. */
@@ -140,6 +143,7 @@ function compileSplit({ key, parts }: SplitConfig, build: Build): Getter {
   const render = build.value(key);
   return (x) => {
     const hash = murmurHash2(render(x));
-    return parts.find(({ below }) => below === undefined || hash < below)?.value ?? '';
+    for (const { below, value } of parts) if (below === undefined || hash < below) return value;
+    return '';
   };
 }

@@ -3,6 +3,7 @@ import type { Counter } from '../../zone/index.ts';
 import type { Collector, SendOutcome } from './collector.ts';
 import type { Encoding } from './records.ts';
 import type { Signal } from './endpoint.ts';
+import { RecordBatch } from './record-batch.ts';
 
 /** How many records wait, and for how long. */
 interface QueueLimits {
@@ -45,7 +46,13 @@ export class ExportQueue {
   readonly #parts: QueueParts;
   readonly #mostRecords: number;
   readonly #timer: NodeJS.Timeout;
-  #records: Uint8Array[] = [];
+  /** The batch that is being filled, and those before it, which are full. */
+  #filling = new RecordBatch();
+  #full: RecordBatch[] = [];
+  /** For the next batch. */
+  #spare: RecordBatch | undefined;
+  /** Records and bytes in these batches. */
+  #records = 0;
   #bytes = 0;
   /** Records and bytes of the batch that is being sent. */
   #sending = { records: 0, bytes: 0 };
@@ -65,19 +72,27 @@ export class ExportQueue {
 
   /** True if a record may be added. If not, the caller must not encode it, and counts it with `drop`. */
   get hasRoom(): boolean {
-    const waiting = this.#records.length + this.#sending.records;
+    const waiting = this.#records + this.#sending.records;
     return waiting < this.#mostRecords && this.#bytes + this.#sending.bytes < this.#parts.limits.queueBytes;
   }
 
-  add(record: Uint8Array): void {
-    this.#records.push(record);
-    this.#bytes += record.length;
-    if (this.#records.length >= this.#parts.limits.batchSize) void this.#begin();
+  /** `encode` adds one record to the batch. */
+  add(encode: (batch: RecordBatch) => void): void {
+    const batch = this.#filling;
+    const before = batch.length;
+    encode(batch);
+    this.#records++;
+    this.#bytes += batch.length - before;
+    if (batch.count < this.#parts.limits.batchSize) return;
+    this.#full.push(batch);
+    this.#filling = this.#spare ?? new RecordBatch();
+    this.#spare = undefined;
+    void this.#begin();
   }
 
   /** Sends what waits, without waiting for a full batch. */
   flush(): void {
-    if (this.#records.length > 0) void this.#begin();
+    if (this.#records > 0) void this.#begin();
   }
 
   drop(): void {
@@ -100,8 +115,10 @@ export class ExportQueue {
     });
     await Promise.race([this.#finish(), late]);
     clearTimeout(timer);
-    const left = this.#records.length + this.#sending.records;
-    this.#records = [];
+    const left = this.#records + this.#sending.records;
+    this.#full = [];
+    this.#filling.clear();
+    this.#records = this.#bytes = 0;
     if (left === 0) return;
     this.#parts.counters.failed.add(left);
     this.#tell('error', `records that could not be sent before the end: ${left}`);
@@ -109,34 +126,38 @@ export class ExportQueue {
 
   async #finish(): Promise<void> {
     await this.#pump;
-    while (this.#records.length > 0) await this.#begin();
+    while (this.#records > 0) await this.#begin();
   }
 
   #begin(): Promise<void> {
     return (this.#pump ??= this.#run().finally(() => {
       this.#pump = undefined;
-      if (this.#records.length >= this.#parts.limits.batchSize && !this.#isClosing) void this.#begin();
+      if (this.#full.length > 0 && !this.#isClosing) void this.#begin();
     }));
   }
 
   async #run(): Promise<void> {
-    const batch = this.#records.splice(0, this.#parts.limits.batchSize);
-    const bytes = batch.reduce((sum, record) => sum + record.length, 0);
-    this.#bytes -= bytes;
-    this.#sending = { records: batch.length, bytes };
     const { counters, encoding, signal } = this.#parts;
-    const outcome = await this.#send(encoding.message(signal, batch));
+    const batch = this.#full.shift() ?? this.#filling;
+    const { count: records, length: bytes } = batch;
+    const message = encoding.message(signal, batch);
+    batch.clear();
+    if (batch !== this.#filling) this.#spare = batch;
+    this.#records -= records;
+    this.#bytes -= bytes;
+    this.#sending = { records, bytes };
+    const outcome = await this.#send(message);
     this.#sending = { records: 0, bytes: 0 };
     if (outcome.kind !== 'taken') {
-      counters.failed.add(batch.length);
+      counters.failed.add(records);
       return this.#tellFailure(outcome.reason);
     }
-    const { count, message } = encoding.rejection(signal, outcome.body);
-    const rejected = Math.min(count, batch.length);
-    counters.exported.add(batch.length - rejected);
+    const { count, message: reason } = encoding.rejection(signal, outcome.body);
+    const rejected = Math.min(count, records);
+    counters.exported.add(records - rejected);
     counters.failed.add(rejected);
-    if (rejected > 0) this.#tellFailure(`the collector rejected ${rejected} records${said(message)}`);
-    else if (message !== '') this.#tellFailure(`the collector warned${said(message)}`);
+    if (rejected > 0) this.#tellFailure(`the collector rejected ${rejected} records${said(reason)}`);
+    else if (reason !== '') this.#tellFailure(`the collector warned${said(reason)}`);
   }
 
   async #send(message: Uint8Array): Promise<SendOutcome> {

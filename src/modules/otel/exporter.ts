@@ -78,8 +78,8 @@ export class Exporter implements SpanRecorder {
     const collect = (): void => {
       const period = { sinceMs, untilMs: Date.now() };
       for (const family of metrics.read()) {
-        if (queue.hasRoom) queue.add(this.#encoding.metric(family, period));
-        else queue.drop();
+        if (!queue.hasRoom) queue.drop();
+        else queue.add((batch) => this.#encoding.metric(family, period, batch));
       }
       queue.flush();
     };
@@ -95,8 +95,8 @@ export class Exporter implements SpanRecorder {
   }
 
   record(span: Span): void {
-    if (this.#spans.hasRoom) this.#spans.add(this.#encoding.span(span));
-    else this.#spans.drop();
+    if (!this.#spans.hasRoom) return this.#spans.drop();
+    this.#spans.add((batch) => this.#encoding.span(span, batch));
   }
 
   /** Tells whether a span can be added; if not, it is counted as dropped. */
@@ -108,7 +108,7 @@ export class Exporter implements SpanRecorder {
 
   log(record: LogRecord): void {
     const logs = (this.#logs ??= this.#queueOf('logs'));
-    if (logs.hasRoom) logs.add(this.#encoding.log(record));
+    if (logs.hasRoom) logs.add((batch) => this.#encoding.log(record, batch));
     else logs.drop();
   }
 

@@ -1,9 +1,9 @@
 import type { AttributeValue, Span } from '../../http/index.ts';
 import type { MetricFamily, MetricSample } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
+import type { RecordBatch } from './record-batch.ts';
 import {
   type Attribute,
-  AttributeEncoder,
   type BodyValue,
   CUMULATIVE,
   type Encoding,
@@ -38,40 +38,50 @@ const REJECTED: Readonly<Record<Signal, string>> = {
 export class JsonEncoding implements Encoding {
   readonly contentType = 'application/json';
   readonly #origin: Origin;
-  readonly #attributes = new AttributeEncoder<string>(attributeText);
+  /** The last value of each attribute: most are equal to those of the span before. Their names are few. */
+  readonly #attributes = new Map<string, { value: AttributeValue; text: string }>();
 
   constructor(origin: Origin) {
     this.#origin = origin;
   }
 
   /** Written by hand: an object of objects would take several times as long, and there are many spans. */
-  span(span: Span): Uint8Array {
+  span(span: Span, batch: RecordBatch): void {
     const { attributes, trace } = span;
-    const dropped = attributes.length - MOST_ATTRIBUTES;
+    const dropped = attributes.length / 2 - MOST_ATTRIBUTES;
     const state = trace.state === '' ? '' : `,"traceState":${quoted(wellFormed(trace.state))}`;
     const parent = span.parentId === '' ? '' : `,"parentSpanId":"${span.parentId}"`;
     const times = `"startTimeUnixNano":"${nanoseconds(span.startedMs)}","endTimeUnixNano":"${nanoseconds(span.endedMs)}"`;
     const more = dropped > 0 ? `,"droppedAttributesCount":${dropped}` : '';
     const status = span.isError ? `{"code":${STATUS_ERROR}}` : '{}';
-    return Buffer.from(
+    append(
+      batch,
       `{"traceId":"${trace.traceId}","spanId":"${span.spanId}"${state}${parent},"flags":${SAMPLED_FLAGS},"name":${fittingQuoted(span.name)},"kind":${KINDS[span.kind]},${times},"attributes":[${this.#attributeTexts(attributes)}]${more},"status":${status}}`,
     );
   }
 
   /** Returns the first attributes of a span as the elements of a list. */
-  #attributeTexts(attributes: readonly Attribute[]): string {
-    const count = Math.min(attributes.length, MOST_ATTRIBUTES);
+  #attributeTexts(attributes: readonly AttributeValue[]): string {
+    const length = 2 * Math.min(attributes.length / 2, MOST_ATTRIBUTES);
     let text = '';
-    for (let index = 0; index < count; index++) {
-      const attribute = this.#attributes.encode(attributes[index] as Attribute);
+    for (let index = 0; index < length; index += 2) {
+      const attribute = this.#attributeText(attributes[index] as string, attributes[index + 1]!);
       text += index === 0 ? attribute : `,${attribute}`;
     }
     return text;
   }
 
-  log(record: LogRecord): Uint8Array {
+  #attributeText(name: string, value: AttributeValue): string {
+    const last = this.#attributes.get(name);
+    if (last?.value === value) return last.text;
+    const text = attributeText(name, value);
+    this.#attributes.set(name, { value, text });
+    return text;
+  }
+
+  log(record: LogRecord, batch: RecordBatch): void {
     const { body, timeMs, traceId } = record;
-    return bytesOf({
+    appendObject(batch, {
       timeUnixNano: nanoseconds(timeMs),
       observedTimeUnixNano: nanoseconds(timeMs),
       severityNumber: record.severity,
@@ -81,7 +91,7 @@ export class JsonEncoding implements Encoding {
     });
   }
 
-  metric({ name, help, kind, samples }: MetricFamily, period: Period): Uint8Array {
+  metric({ name, help, kind, samples }: MetricFamily, period: Period, batch: RecordBatch): void {
     const points = samples.map((sample) => pointOf(sample, period));
     const counted = { dataPoints: points, aggregationTemporality: CUMULATIVE };
     const shape =
@@ -90,20 +100,14 @@ export class JsonEncoding implements Encoding {
         : kind === 'counter' || kind === 'untyped'
           ? { sum: { ...counted, isMonotonic: true } }
           : { gauge: { dataPoints: points } };
-    return bytesOf({ name, description: help, ...shape });
+    appendObject(batch, { name, description: help, ...shape });
   }
 
-  message(signal: Signal, records: readonly Uint8Array[]): Uint8Array {
+  message(signal: Signal, { content }: RecordBatch): Uint8Array {
     const [resources, scopes, list] = NAMES[signal];
     const { resource, version } = this.#origin;
     const head = `{"${resources}":[{"resource":${JSON.stringify({ attributes: attributesOf(resource) })},"${scopes}":[{"scope":${JSON.stringify({ name: SCOPE, version })},"${list}":[`;
-    const pieces: Uint8Array[] = [Buffer.from(head)];
-    for (const [index, record] of records.entries()) {
-      if (index > 0) pieces.push(COMMA);
-      pieces.push(record);
-    }
-    pieces.push(END);
-    return Buffer.concat(pieces);
+    return Buffer.concat([Buffer.from(head), content, END]);
   }
 
   rejection(signal: Signal, body: Uint8Array): Rejection {
@@ -126,8 +130,8 @@ function fittingQuoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(fitting(text));
 }
 
-function attributeText([key, value]: Attribute): string {
-  return `{"key":${fittingQuoted(key)},"value":${valueText(value)}}`;
+function attributeText(name: string, value: AttributeValue): string {
+  return `{"key":${fittingQuoted(name)},"value":${valueText(value)}}`;
 }
 
 function valueText(value: AttributeValue): string {
@@ -136,11 +140,14 @@ function valueText(value: AttributeValue): string {
   return JSON.stringify(valueOf(value));
 }
 
-const COMMA = Buffer.from(',');
 const END = Buffer.from(']}]}]}');
 
-function bytesOf(message: object): Uint8Array {
-  return Buffer.from(JSON.stringify(message));
+function append(batch: RecordBatch, text: string): void {
+  batch.appendText(batch.count === 0 ? text : `,${text}`);
+}
+
+function appendObject(batch: RecordBatch, message: object): void {
+  append(batch, JSON.stringify(message));
 }
 
 function parsed(body: Uint8Array): unknown {

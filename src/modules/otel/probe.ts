@@ -3,6 +3,7 @@ import { VERSION } from '../../version.ts';
 import { Collector } from './collector.ts';
 import type { OtelConfig } from './directives.ts';
 import { encodingOf } from './exporter.ts';
+import { RecordBatch } from './record-batch.ts';
 
 /** Sends the collector a request without records: it must be reachable, and take it. */
 export async function probeCollector(
@@ -14,7 +15,11 @@ export async function probeCollector(
     const encoding = await encodingOf({ exporter, serviceName, resourceAttributes });
     const collector = new Collector(exporter, VERSION);
     const timer = setTimeout(() => collector.close('the check ended'), live.timeoutMs);
-    const sent = await collector.send('traces', encoding.contentType, encoding.message('traces', []));
+    const sent = await collector.send(
+      'traces',
+      encoding.contentType,
+      encoding.message('traces', new RecordBatch()),
+    );
     clearTimeout(timer);
     collector.close();
     return sent;

@@ -2,16 +2,14 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { AttributeValue, Span } from '../../http/index.ts';
 import type { MetricFamily, MetricSample } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
+import type { RecordBatch } from './record-batch.ts';
 import {
   type Attribute,
-  AttributeEncoder,
   type BodyValue,
   CUMULATIVE,
   type Encoding,
   fitting,
-  KINDS,
   type LogRecord,
-  MOST_ATTRIBUTES,
   nanoseconds,
   NOTHING_REJECTED,
   type Origin,
@@ -19,9 +17,8 @@ import {
   type Rejection,
   SAMPLED_FLAGS,
   SCOPE,
-  STATUS_ERROR,
-  wellFormed,
 } from './records.ts';
+import { SpanEncoder } from './span-encoder.ts';
 
 const { Bit32, Bit64, LengthDelimited, Varint } = WireType;
 
@@ -30,7 +27,7 @@ export class ProtobufEncoding implements Encoding {
   readonly contentType = 'application/x-protobuf';
   readonly #resource: Uint8Array;
   readonly #scope: Uint8Array;
-  readonly #attributes = new AttributeEncoder(attributeBytes);
+  readonly #spans = new SpanEncoder(attributeBytes);
 
   constructor({ resource, version }: Origin) {
     const attributes = new BinaryWriter();
@@ -42,30 +39,11 @@ export class ProtobufEncoding implements Encoding {
     this.#scope = scope.finish();
   }
 
-  span(span: Span): Uint8Array {
-    const { attributes, trace } = span;
-    const writer = new BinaryWriter();
-    bytes(writer, 1, Buffer.from(trace.traceId, 'hex'));
-    bytes(writer, 2, Buffer.from(span.spanId, 'hex'));
-    if (trace.state !== '') text(writer, 3, wellFormed(trace.state));
-    if (span.parentId !== '') bytes(writer, 4, Buffer.from(span.parentId, 'hex'));
-    text(writer, 5, fitting(span.name));
-    writer.tag(6, Varint).int32(KINDS[span.kind]);
-    writer.tag(7, Bit64).fixed64(nanoseconds(span.startedMs));
-    writer.tag(8, Bit64).fixed64(nanoseconds(span.endedMs));
-    const count = Math.min(attributes.length, MOST_ATTRIBUTES);
-    for (let index = 0; index < count; index++)
-      bytes(writer, 9, this.#attributes.encode(attributes[index] as Attribute));
-    if (attributes.length > MOST_ATTRIBUTES)
-      writer.tag(10, Varint).uint32(attributes.length - MOST_ATTRIBUTES);
-    writer.tag(15, LengthDelimited).fork();
-    if (span.isError) writer.tag(3, Varint).int32(STATUS_ERROR);
-    writer.join();
-    writer.tag(16, Bit32).fixed32(SAMPLED_FLAGS);
-    return writer.finish();
+  span(span: Span, batch: RecordBatch): void {
+    this.#spans.write(span, batch);
   }
 
-  log({ timeMs, severity, level, body, traceId, spanId }: LogRecord): Uint8Array {
+  log({ timeMs, severity, level, body, traceId, spanId }: LogRecord, batch: RecordBatch): void {
     const writer = new BinaryWriter();
     writer.tag(1, Bit64).fixed64(nanoseconds(timeMs));
     writer.tag(2, Varint).int32(severity);
@@ -80,10 +58,10 @@ export class ProtobufEncoding implements Encoding {
       bytes(writer, 10, Buffer.from(spanId, 'hex'));
     }
     writer.tag(11, Bit64).fixed64(nanoseconds(timeMs));
-    return writer.finish();
+    append(batch, writer);
   }
 
-  metric({ name, help, kind, samples }: MetricFamily, period: Period): Uint8Array {
+  metric({ name, help, kind, samples }: MetricFamily, period: Period, batch: RecordBatch): void {
     const writer = new BinaryWriter();
     const isCounter = kind === 'counter' || kind === 'untyped';
     text(writer, 1, name);
@@ -98,17 +76,17 @@ export class ProtobufEncoding implements Encoding {
     if (kind === 'histogram' || isCounter) writer.tag(2, Varint).int32(CUMULATIVE);
     if (isCounter) writer.tag(3, Varint).bool(true);
     writer.join();
-    return writer.finish();
+    append(batch, writer);
   }
 
   /** The messages of all signals are alike: a resource, a scope, and the records as field 2. */
-  message(_signal: Signal, records: readonly Uint8Array[]): Uint8Array {
+  message(_signal: Signal, { content }: RecordBatch): Uint8Array {
     const writer = new BinaryWriter();
     writer.tag(1, LengthDelimited).fork();
     bytes(writer, 1, this.#resource);
     writer.tag(2, LengthDelimited).fork();
     bytes(writer, 1, this.#scope);
-    for (const record of records) bytes(writer, 2, record);
+    writer.raw(content);
     writer.join().join();
     return writer.finish();
   }
@@ -121,6 +99,11 @@ export class ProtobufEncoding implements Encoding {
       return NOTHING_REJECTED;
     }
   }
+}
+
+/** Adds a record as a message has it. */
+function append(batch: RecordBatch, record: BinaryWriter): void {
+  batch.append(new BinaryWriter().tag(2, LengthDelimited).bytes(record.finish()).finish());
 }
 
 function text(writer: BinaryWriter, field: number, value: string): void {
@@ -146,9 +129,9 @@ function writeAttribute(writer: BinaryWriter, [key, value]: Attribute): void {
   writer.join();
 }
 
-function attributeBytes(attribute: Attribute): Uint8Array {
+function attributeBytes(name: string, value: AttributeValue): Uint8Array {
   const writer = new BinaryWriter();
-  writeAttribute(writer, attribute);
+  writeAttribute(writer, [name, value]);
   return writer.finish();
 }
 

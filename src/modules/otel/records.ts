@@ -1,6 +1,7 @@
 import type { AttributeValue, Span } from '../../http/index.ts';
 import type { MetricFamily } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
+import type { RecordBatch } from './record-batch.ts';
 
 /** A name and a value. */
 export type Attribute = readonly [name: string, value: AttributeValue];
@@ -42,14 +43,14 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** Records as bytes. They are encoded one by one, so that a batch takes no time of its own from requests. */
+/** Records as bytes. They are added to a batch one by one, so that sending it takes little time of its own from requests. */
 export interface Encoding {
   readonly contentType: string;
-  span(span: Span): Uint8Array;
-  log(record: LogRecord): Uint8Array;
-  metric(family: MetricFamily, period: Period): Uint8Array;
-  /** Returns the body of a request with encoded records of one signal. */
-  message(signal: Signal, records: readonly Uint8Array[]): Uint8Array;
+  span(span: Span, batch: RecordBatch): void;
+  log(record: LogRecord, batch: RecordBatch): void;
+  metric(family: MetricFamily, period: Period, batch: RecordBatch): void;
+  /** Returns the body of a request with the records of one signal, as a copy. */
+  message(signal: Signal, batch: RecordBatch): Uint8Array;
   /** Reads the body of a response. Anything that is not understood rejects nothing. */
   rejection(signal: Signal, body: Uint8Array): Rejection;
 }
@@ -81,34 +82,6 @@ export function fitting(text: string): string {
   // Never inside a character.
   while (((bytes[end] as number) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
-}
-
-/**
- * Encodes attributes of spans, and keeps the last one of each name: most are equal to those of the span before. Names are
- * those that the program and the configuration have, so they are few.
- */
-export class AttributeEncoder<T> {
-  readonly #encode: (attribute: Attribute) => T;
-  readonly #last = new Map<string, { value: AttributeValue; encoded: T }>();
-
-  constructor(encode: (attribute: Attribute) => T) {
-    this.#encode = encode;
-  }
-
-  encode(attribute: Attribute): T {
-    const [name, value] = attribute;
-    const last = this.#last.get(name);
-    if (last === undefined) {
-      const encoded = this.#encode(attribute);
-      this.#last.set(name, { value, encoded });
-      return encoded;
-    }
-    if (last.value !== value) {
-      last.value = value;
-      last.encoded = this.#encode(attribute);
-    }
-    return last.encoded;
-  }
 }
 
 /** The numbers of `SpanKind`. */

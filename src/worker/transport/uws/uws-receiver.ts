@@ -8,7 +8,7 @@ import {
 } from '../../../http/index.ts';
 import type { ErrorLog } from '../../../log/index.ts';
 import type { Connections } from '../../../zone/index.ts';
-import { type Admission, printedAddress } from '../admission.ts';
+import type { Admission } from '../admission.ts';
 import { enterRefused, IN_HEADERS, IN_LINE } from '../head-scan.ts';
 import { type EngineParts, type Failing, guarded, type Heartbeat } from '../transport.ts';
 import { ENGINE_LIMIT_MS, type UwsPort, UwsWire } from './uws-wire.ts';
@@ -249,7 +249,7 @@ class SilentEnds implements Failing {
    * called only if there was no request.
    */
   watch(res: HttpResponse, { port, socket }: Pick<UwsPort, 'port' | 'socket'>): void {
-    const client = printedAddress(res.getRemoteAddress());
+    const client = socket.peer.newest;
     const openedMs = performance.now();
     const ended = (): void => {
       if (socket.closed) return;

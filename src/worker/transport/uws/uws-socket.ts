@@ -26,7 +26,7 @@ export interface Entrance {
 interface SocketParts {
   readonly uws: Uws;
   readonly receiver: UwsReceiver;
-  readonly newState: () => SocketState;
+  readonly newState: (port: PortHandler) => SocketState;
   /** Called when a WebSocket has closed. */
   readonly left: () => void;
   readonly log: ErrorLog;
@@ -50,7 +50,7 @@ class ServingApp {
   #isLeaving = false;
 
   constructor(port: PortHandler, { uws, receiver, newState, left }: SocketParts) {
-    this.state = newState();
+    this.state = newState(port);
     this.#open = { port: this.#servingBy(port) };
     const { filter, request, upgrade } = receiver.callbacks(this.#open);
     const route = (app: TemplatedApp): void => {
@@ -70,7 +70,9 @@ class ServingApp {
       ({ app: this.app, strip: this.#strip } = openTlsApp(uws, { key, tls: this.shown }, route));
     else route((this.app = uws.App()));
     this.app.filter((res, opened) => {
-      this.#count(Number(opened) > 0 ? 1 : -1);
+      const isNew = Number(opened) > 0;
+      if (isNew) this.state.peer.opened(res);
+      this.#count(isNew ? 1 : -1);
       filter(res, opened);
     });
   }
@@ -96,6 +98,7 @@ class ServingApp {
 
   #count(change: number): void {
     this.#connections += change;
+    if (change < 0) this.state.peer.closed();
     if (!this.#isLeaving || !this.isEmpty) return;
     void this.state.spare.close();
     // The App is still closing the last connection.

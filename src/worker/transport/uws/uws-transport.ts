@@ -13,6 +13,7 @@ import {
   type Transport,
 } from '../transport.ts';
 import type { AcceptorClient } from './acceptor.ts';
+import { CommonPeer } from './common-peer.ts';
 import { loadUws, type Uws } from './loader.ts';
 import { UwsReceiver } from './uws-receiver.ts';
 import { type Entrance, ownEntrance, UwsSocket } from './uws-socket.ts';
@@ -48,14 +49,14 @@ export class UwsTransport implements Transport {
     const socket = new UwsSocket(port, {
       uws,
       receiver: this.#receiver,
-      newState: () => this.#stateOf(uws),
+      newState: ({ address }) => this.#stateOf(uws, address),
       left: () => this.#admission.left(),
       log: this.#log,
     });
     return socket.open((app) => (opening ? this.#acceptedFor(port, app) : ownEntrance(uws, app, port)));
   }
 
-  #stateOf(uws: Uws): SocketState {
+  #stateOf(uws: Uws, { kind }: PortHandler['address']): SocketState {
     return {
       draining: false,
       closed: false,
@@ -63,6 +64,7 @@ export class UwsTransport implements Transport {
       connections: this.#connections,
       heartbeat: this.#heartbeat,
       admission: this.#admission,
+      peer: new CommonPeer(kind === 'unix'),
       relays: new Set(),
       headLines: new HeadLines(),
       date: new HttpDate(),

@@ -16,6 +16,7 @@ import type { HeadScan } from '../head-scan.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { guarded, type Heartbeat, type HttpDate, type StreamOwner } from '../transport.ts';
 import { UwsSizedStream, UwsStream } from './uws-stream.ts';
+import type { CommonPeer } from './common-peer.ts';
 import type { Relay } from './websocket-behavior.ts';
 import { type Handshake, openWebSocket, type SpareResponse } from './websocket-opening.ts';
 
@@ -38,6 +39,7 @@ export interface SocketState {
   readonly connections: Connections;
   readonly heartbeat: Heartbeat;
   readonly admission: Admission;
+  readonly peer: CommonPeer;
   readonly headLines: HeadLines;
   readonly date: HttpDate;
   readonly spare: SpareResponse;
@@ -107,12 +109,15 @@ export class UwsWire implements Wire, StreamOwner {
     return (this.#peer ??= this.#readPeer());
   }
 
-  /** Reads the address now: that takes as long as the rest of a small request, and is impossible after the response. */
+  /** Reads the address now: that is impossible after the response. */
   keepPeer(): void {
     this.#peer ??= this.#readPeer();
   }
 
   #readPeer(): string {
+    // Afterwards the connection may have closed, and others may have been opened.
+    const common = this.#inHandler ? this.#socket.peer.address : undefined;
+    if (common !== undefined) return common;
     try {
       const address = this.#res.getRemoteAddress();
       // A client that has just reset its connection has no address. Access rules would treat it as a client of a Unix
