@@ -7,6 +7,7 @@ import {
   FAR_COOKIE_TIME,
   type Getter,
   type HeaderFilter,
+  logContext,
   stateKey,
 } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
@@ -137,9 +138,9 @@ function compileLearn(
   return (x) => {
     const known = lookupOf(x);
     const session = known === '' ? '' : digestOf(known);
-    const id = session === '' ? '' : (tolerant(build.log, () => sessions.find(session)) ?? '');
+    const id = session === '' ? '' : (tolerant(x, build.log, () => sessions.find(session)) ?? '');
     const learn = (peer: Peer): void =>
-      tolerant(build.log, () => {
+      tolerant(x, build.log, () => {
         const created = createOf(x);
         if (created !== '') store(digestOf(created), peer);
         else if (session !== '') sessions.renew(session, peer, id);
@@ -156,11 +157,11 @@ function digestOf(session: string): string {
 }
 
 /** The zone cannot be locked in time when the machine is overloaded: the request is then served without it. */
-function tolerant<T>(log: ErrorLog, act: () => T): T | undefined {
+function tolerant<T>(x: Exchange, log: ErrorLog, act: () => T): T | undefined {
   try {
     return act();
   } catch (error) {
-    log.write('warn', `sticky session: ${(error as Error).message}`);
+    log.write('warn', `sticky session: ${(error as Error).message}`, logContext(x));
     return undefined;
   }
 }

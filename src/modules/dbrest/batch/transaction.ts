@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../http/index.ts';
+import { beginSpan, type Exchange } from '../../../http/index.ts';
 import type { Identity } from '../auth/index.ts';
 import type { Estimation, RestDatabase } from '../database/index.ts';
 import type { DbrestConfig } from '../directives/index.ts';
@@ -38,7 +38,7 @@ export interface TransactionSteps {
   /** Returns statements that decide whether a request may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
   /** The comment of a request's statements, if they have one. */
-  readonly commentOf: ((x: Exchange) => string) | undefined;
+  readonly commentOf: ((x: Exchange, spanId?: string) => string) | undefined;
   /** The limits of statements. */
   readonly rulesOf: (statements: Statements) => DbrestConfig;
   /** Removes all that plans may have written from the caches before the promise resolves. */
@@ -77,12 +77,37 @@ export async function runTransaction(
   const held = !readOnly && !isUndone;
   const { opening, ending } = transactionEnds({ isUndone, held });
   const client = new BatchClient(x, mostBytes);
-  const items = openItems(planned, { context, client, readOnly, first: opening.length });
+  const span = beginSpan(x, 'query', 'client')
+    ?.set('db.system', 'postgresql')
+    .set('db.operation.name', 'batch');
+  const items = openItems(planned, { context, client, readOnly, first: opening.length, spanId: span?.id });
   let pieces: readonly Buffer[] | undefined;
   const finish = (results: Results): void => {
     pieces ??= responsesOf(items, { results, mostBytes, progress });
   };
-  const order = {
+  const order = orderOf(items, context, client);
+  const all = [...opening, ...items.flatMap((item) => item.steps), ...ending];
+  const plans = planned.map(({ plan }) => plan);
+  const isRepeatable = items.every(({ statements }) => statements.repeatable);
+  const run = (): Promise<Results> =>
+    isRepeatable
+      ? steps.database.read(all, order)
+      : steps.database.write(all, { ...order, verdict: held ? finish : undefined });
+  const results = await steps.purging(plans, run).catch((error: unknown) => {
+    span?.end(true);
+    throw asPreferred(error, plans[progress.item ?? -1]?.preferences ?? NO_PREFERENCES);
+  });
+  span?.end();
+  finish(results);
+  return pieces ?? [];
+}
+
+type BatchOrder = Parameters<RestDatabase['read']>[1];
+
+/** How the database runs the statements of all items. */
+function orderOf(items: readonly OpenItem[], context: TransactionContext, client: BatchClient): BatchOrder {
+  const { steps, progress } = context;
+  return {
     client,
     rules: items.map(({ statements }) => steps.rulesOf(statements)).reduce(longer),
     leaves: items.every(({ statements }) => statements.leaves === 'nothing')
@@ -95,18 +120,6 @@ export async function runTransaction(
       if (step !== undefined) progress.item = itemAt(items, step);
     },
   };
-  const all = [...opening, ...items.flatMap((item) => item.steps), ...ending];
-  const plans = planned.map(({ plan }) => plan);
-  const isRepeatable = items.every(({ statements }) => statements.repeatable);
-  const run = (): Promise<Results> =>
-    isRepeatable
-      ? steps.database.read(all, order)
-      : steps.database.write(all, { ...order, verdict: held ? finish : undefined });
-  const results = await steps.purging(plans, run).catch((error: unknown) => {
-    throw asPreferred(error, plans[progress.item ?? -1]?.preferences ?? NO_PREFERENCES);
-  });
-  finish(results);
-  return pieces ?? [];
 }
 
 /** Returns the configuration with the longer timeout: a function may have more time than its location. */
@@ -120,11 +133,13 @@ interface Opening {
   readonly readOnly: boolean;
   /** The number of steps before those of the first item. */
   readonly first: number;
+  /** The span of the transaction, if it has one. */
+  readonly spanId: string | undefined;
 }
 
 function openItems(
   planned: readonly PlannedItem[],
-  { context: { identity, steps, progress }, client, readOnly, first }: Opening,
+  { context: { identity, steps, progress }, client, readOnly, first, spanId }: Opening,
 ): readonly OpenItem[] {
   let from = first;
   let hasZone = false;
@@ -139,7 +154,7 @@ function openItems(
     hasZone ||= plan.preferences.timeZone !== undefined;
     const opened = steps.responseOf(x, plan, statements);
     const sink = opened.sink && new ItemSink(opened.sink, from, client);
-    const own = runSteps(statements, sink, steps.commentOf?.(x));
+    const own = runSteps(statements, sink, steps.commentOf?.(x, spanId));
     const open = { ...item, statements, opened, sink, from, steps: own };
     from += own.length;
     progress.item = undefined;
@@ -218,6 +233,11 @@ class BatchClient {
   constructor(x: Exchange, mostBytes: number) {
     this.#x = x;
     this.#mostBytes = mostBytes;
+  }
+
+  /** The request that the batch is a part of. */
+  get main(): Exchange {
+    return this.#x.main;
   }
 
   get aborted(): boolean {
