@@ -158,7 +158,7 @@ export function compileRequestCounter(counters: Counters, counted: CountedLocati
     (statuses[status] ??= open(method, status)).add();
     if (x.refusedBy !== '') refused(x.refusedBy).add();
     duration ??= counters.histogram(DURATION, labels);
-    duration.observe(latencyMs(x) / 1000);
+    duration.observe(latencyMs(x) / 1000, x.main.trace);
     size ??= counters.histogram(SIZE, labels);
     size.observe(x.bodyBytesSent);
   };

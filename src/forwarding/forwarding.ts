@@ -321,7 +321,7 @@ export class Forwarding implements Caller {
     }
     this.#span?.end(outcome === 'failed' || outcome === 'stale');
     this.#span = undefined;
-    this.#selection.done(outcome);
+    this.#selection.done(outcome, this.x.main.trace);
   }
 
   /** Called when the client has closed the connection. The response of the upstream is no longer needed. */

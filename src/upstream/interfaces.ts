@@ -1,6 +1,6 @@
 import type { ComplexValue } from '../config/index.ts';
 import type { AddressRule } from './names/host-policy.ts';
-import type { Verdict, PeerState, Seat } from '../zone/index.ts';
+import type { ObservedTrace, PeerState, Seat, Verdict } from '../zone/index.ts';
 import type { Member } from './members/member.ts';
 import type { Membership } from './members/membership.ts';
 import type { KeepaliveConfig, ResolverConfig, Sticky, ProbingConfig } from './plan.ts';
@@ -37,8 +37,8 @@ export interface Selection {
   next(): Peer | undefined;
   /** To be called when the head of the response that will be sent has arrived. A stream counts until its head only. */
   headArrived(isStream: boolean): void;
-  /** Must be called once for each peer that `next` returned; later calls do nothing. */
-  done(outcome: Outcome): void;
+  /** Must be called once for each peer that `next` returned; later calls do nothing. `trace`: that of the try. */
+  done(outcome: Outcome, trace?: ObservedTrace): void;
 }
 
 /** The properties of a request that balancing needs. */

@@ -1,4 +1,12 @@
-import type { Counter, Counters, Histogram, Labels, MetricFamily, MetricSample } from '../zone/index.ts';
+import type {
+  Counter,
+  Counters,
+  Histogram,
+  Labels,
+  MetricFamily,
+  MetricSample,
+  ObservedTrace,
+} from '../zone/index.ts';
 import type { Rejection } from './interfaces.ts';
 
 const REQUESTS = { name: 'gw_upstream_requests_total', help: 'Requests that were given to a peer.' };
@@ -33,9 +41,9 @@ export class PeerMeter {
     this.#opened().requests.add();
   }
 
-  done(seconds: number, isFailure: boolean): void {
+  done(seconds: number, isFailure: boolean, trace?: ObservedTrace): void {
     const { time, failures } = this.#opened();
-    time.observe(seconds);
+    time.observe(seconds, trace);
     if (isFailure) failures.add();
   }
 

@@ -7,6 +7,7 @@ export {
   type Labels,
 } from './counters/memory.ts';
 export { Connections, type ConnectionTotals } from './counters/connections.ts';
+export type { Exemplar, ObservedTrace } from './counters/exemplars.ts';
 export {
   Counters,
   type Distribution,

@@ -161,3 +161,39 @@ test('rows for more threads can be added later, and existing rows stay', () => {
   expect(flat(counters[1].read())).toEqual(['hits_total{} 2']);
   expect(() => new Counters(memory, 3)).toThrow('thread 3 has no row');
 });
+
+test('a bucket keeps the latest sampled trace, of whichever thread', () => {
+  const memory = createCounterMemory(100, 2, [0.5, 2]);
+  const metric = { name: 'gw_h', help: 'H.', scale: 'seconds' } as const;
+  const [one, other] = [new Counters(memory, 0), new Counters(memory, 1)];
+  const traceOf = (digit: string) => ({ traceId: digit.repeat(32), spanId: digit.repeat(16), sampled: true });
+  one.histogram(metric).observe(0.1, traceOf('1'));
+  other.histogram(metric).observe(1, traceOf('f'));
+  one.histogram(metric).observe(1.5, { ...traceOf('2'), sampled: false });
+  one.histogram(metric).observe(3);
+  const shown = (counters: Counters, exemplars: boolean) =>
+    counters.read({ exemplars }).find(({ name }) => name === 'gw_h')?.samples[0]?.exemplars;
+  expect(shown(other, true)).toMatchObject([
+    { traceId: '1'.repeat(32), spanId: '1'.repeat(16), value: 0.1 },
+    { traceId: 'f'.repeat(32), spanId: 'f'.repeat(16), value: 1 },
+    undefined,
+  ]);
+  expect(shown(one, false)).toBeUndefined();
+});
+
+test('the memory for traces is bounded: of more buckets than it has room for, the latest are kept', () => {
+  const counters = new Counters(createCounterMemory(4_000, 1, [1]), 0);
+  for (let nth = 0; nth < 3_000; nth++) {
+    const traceId = nth.toString(16).padStart(32, '0');
+    const metric = { name: 'gw_h', help: 'H.', scale: 'seconds' } as const;
+    counters
+      .histogram(metric, { nth: String(nth) })
+      .observe(0.5, { traceId, spanId: '1'.repeat(16), sampled: true });
+  }
+  const samples = counters.read({ exemplars: true }).find(({ name }) => name === 'gw_h')?.samples ?? [];
+  const kept = samples.filter(({ exemplars }) => exemplars?.[0]);
+  expect(kept.length).toBeGreaterThan(1_000);
+  expect(kept.length).toBeLessThanOrEqual(2_048);
+  for (const { labels, exemplars } of kept)
+    expect(Number.parseInt(exemplars?.[0]?.traceId ?? '', 16)).toBe(Number(labels['nth']));
+});

@@ -19,7 +19,7 @@ import { type Endpoint, guardEndpoint, refuse, type Surface } from './endpoint.t
 import { dictionaryAsked, flagVariables } from './flags.ts';
 import { endpointBelow, ENDPOINTS } from './inventory.ts';
 import { keyvalVariables } from './keyval/variables.ts';
-import { metrics } from './metrics.ts';
+import { metrics, withFlagMetrics } from './metrics.ts';
 import { compilePrometheus } from './prometheus.ts';
 import {
   type ControlConfig,
@@ -173,7 +173,7 @@ export const control = moduleFor<ControlConfig>()<ControlResources>({
     if (configs.some(({ console }) => console)) prepareConsole(master);
   },
 
-  provision: openResources,
+  provision: async (config, worker) => withFlagMetrics(config, await openResources(config, worker)),
   defines: (config, resources) => ({
     ...flagVariables(config, resources),
     ...keyvalVariables(config, resources),

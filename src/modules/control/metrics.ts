@@ -1,75 +1,47 @@
-import {
-  type Dictionary,
-  DictionaryFault,
-  type Labels,
-  type MetricFamily,
-  type MetricSample,
-} from '../../zone/index.ts';
+import { type Dictionary, DictionaryFault, type MetricSample, zoneIdentity } from '../../zone/index.ts';
 import type { Endpoint } from './endpoint.ts';
 import { decodeFlag } from './flags.ts';
-
-export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** Formats metrics in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
-export function prometheusText(families: readonly MetricFamily[]): string {
-  let text = '';
-  for (const { name, help, kind, samples } of families) {
-    text += `# HELP ${name} ${escape(help, /[\\\n]/g)}\n# TYPE ${name} ${kind}\n`;
-    for (const sample of samples) text += linesOf(name, sample);
-  }
-  return text;
-}
-
-function linesOf(name: string, { labels, value, buckets, bounds = [] }: MetricSample): string {
-  if (!buckets) return `${name}${labelText(labels)} ${numberText(value)}\n`;
-  let count = 0;
-  const lines = buckets.map((inBucket, index) => {
-    count += inBucket;
-    const le = numberText(bounds[index] ?? Infinity);
-    return `${name}_bucket${labelText({ ...labels, le })} ${count}\n`;
-  });
-  const sum = `${name}_sum${labelText(labels)} ${numberText(value)}\n`;
-  return `${lines.join('')}${sum}${name}_count${labelText(labels)} ${count}\n`;
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value, /[\\\n"]/g)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escape(text: string, special: RegExp): string {
-  return text.replace(special, (character) => (character === '\n' ? '\\n' : `\\${character}`));
-}
-
-function numberText(value: number): string {
-  if (Number.isFinite(value) || Number.isNaN(value)) return String(value);
-  return value > 0 ? '+Inf' : '-Inf';
-}
-
-const MAX_FLAGS = 1_000;
+import { OPEN_METRICS_TYPE, openMetricsText, wantsOpenMetrics } from './open-metrics.ts';
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
+import type { ControlConfig, ControlResources } from './resources.ts';
 
 /** `/runtime/metrics`: gives the metrics of all workers, for Prometheus. */
 export const metrics: Endpoint = {
   name: 'metrics',
   path: 'metrics',
-  description: 'metrics of all workers in the text format of Prometheus',
+  description: 'metrics of all workers in the text format of Prometheus, or as OpenMetrics',
   showsRequestCounts: true,
-  compile({ config, resources }) {
-    const flags = resources.dictionaries.get(config.flagsZone);
+  compile({ resources: { worker }, build }) {
+    build.needHeader('accept');
     return (x) => {
-      const families = [...resources.worker.metrics.read(), ...flagFamily(flags)];
-      x.send(200, PROMETHEUS_TYPE, prometheusText(families));
+      x.response.setHeader('Vary', 'Accept');
+      if (wantsOpenMetrics(x.header('accept')))
+        x.send(200, OPEN_METRICS_TYPE, openMetricsText(worker.metrics.read({ exemplars: true })));
+      else x.send(200, PROMETHEUS_TYPE, prometheusText(worker.metrics.read()));
     };
   },
 };
 
-/** Returns the feature flags as metrics, read from their dictionary; none if it cannot be read. */
-function flagFamily(dictionary: Dictionary | undefined): readonly MetricFamily[] {
-  const samples = dictionary ? flagSamples(dictionary) : [];
-  if (samples.length === 0) return [];
-  return [{ name: 'gw_flag', help: 'Feature flags that are on (1) or off (0).', kind: 'gauge', samples }];
+const FLAG = { name: 'gw_flag', help: 'Feature flags that are on (1) or off (0).' };
+const MAX_FLAGS = 1_000;
+
+/** Adds the feature flags to the metrics, read from their dictionary. Returns the resources. */
+export function withFlagMetrics(
+  { flagsZone }: Pick<ControlConfig, 'flagsZone'>,
+  resources: ControlResources,
+): ControlResources {
+  const { worker, dictionaries } = resources;
+  const flags = dictionaries.get(flagsZone);
+  if (flags)
+    worker.share(
+      `control flags ${zoneIdentity(worker.zone(flagsZone))}`,
+      () => worker.metrics.collectSeries(FLAG, () => flagSamples(flags)),
+      (end) => end(),
+    );
+  return resources;
 }
 
+/** None if the dictionary cannot be read. */
 function flagSamples(dictionary: Dictionary): readonly MetricSample[] {
   try {
     return dictionary.list(MAX_FLAGS).flatMap(({ key, value }) => {

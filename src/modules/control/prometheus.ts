@@ -1,7 +1,7 @@
 import type { Build } from '../../contract/index.ts';
 import { compileRead, compileReadGate, type Exchange, type Handler } from '../../http/index.ts';
 import type { Counters, MetricFamily, MetricSample } from '../../zone/index.ts';
-import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
 import type { ControlResources } from './resources.ts';
 
 /** Compiles `prometheus_metrics`: the metrics of nginz's prometheus module, with its names, over all workers. */

@@ -77,7 +77,7 @@ export class Exporter implements SpanRecorder {
     const sinceMs = Date.now() - process.uptime() * 1_000;
     const collect = (): void => {
       const period = { sinceMs, untilMs: Date.now() };
-      for (const family of metrics.read()) {
+      for (const family of metrics.read({ exemplars: true })) {
         if (!queue.hasRoom) queue.drop();
         else queue.add((batch) => this.#encoding.metric(family, period, batch));
       }

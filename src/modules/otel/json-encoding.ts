@@ -1,5 +1,5 @@
 import type { AttributeValue, Span } from '../../http/index.ts';
-import type { MetricFamily, MetricSample } from '../../zone/index.ts';
+import type { Exemplar, MetricFamily, MetricSample } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
 import type { RecordBatch } from './record-batch.ts';
 import {
@@ -190,7 +190,10 @@ function mapOf(body: readonly (readonly [name: string, value: BodyValue])[]): ob
   };
 }
 
-function pointOf({ labels, value, buckets, bounds = [] }: MetricSample, period: Period): object {
+function pointOf(
+  { labels, value, buckets, bounds = [], exemplars = [] }: MetricSample,
+  period: Period,
+): object {
   const common = {
     attributes: attributesOf(Object.entries(labels)),
     startTimeUnixNano: nanoseconds(period.sinceMs),
@@ -203,5 +206,10 @@ function pointOf({ labels, value, buckets, bounds = [] }: MetricSample, period: 
     sum: value,
     bucketCounts: buckets.map(String),
     explicitBounds: bounds,
+    ...(exemplars.some(Boolean) && { exemplars: exemplars.flatMap((one) => (one ? exemplarOf(one) : [])) }),
   };
+}
+
+function exemplarOf({ traceId, spanId, value, timeMs }: Exemplar): object {
+  return { timeUnixNano: nanoseconds(timeMs), asDouble: value, spanId, traceId };
 }

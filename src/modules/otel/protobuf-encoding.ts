@@ -1,6 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { AttributeValue, Span } from '../../http/index.ts';
-import type { MetricFamily, MetricSample } from '../../zone/index.ts';
+import type { Exemplar, MetricFamily, MetricSample } from '../../zone/index.ts';
 import type { Signal } from './endpoint.ts';
 import type { RecordBatch } from './record-batch.ts';
 import {
@@ -176,7 +176,7 @@ function writeNumber(writer: BinaryWriter, { labels, value }: MetricSample, peri
 
 function writeBuckets(
   writer: BinaryWriter,
-  { labels, value, buckets = [], bounds = [] }: MetricSample,
+  { labels, value, buckets = [], bounds = [], exemplars = [] }: MetricSample,
   period: Period,
 ): void {
   writePeriod(writer, period);
@@ -188,7 +188,17 @@ function writeBuckets(
   writer.tag(7, LengthDelimited).fork();
   for (const bound of bounds) writer.double(bound);
   writer.join();
+  for (const exemplar of exemplars) if (exemplar) writeExemplar(writer, exemplar);
   writeAttributes(writer, 9, Object.entries(labels));
+}
+
+function writeExemplar(writer: BinaryWriter, { traceId, spanId, value, timeMs }: Exemplar): void {
+  writer.tag(8, LengthDelimited).fork();
+  writer.tag(2, Bit64).fixed64(nanoseconds(timeMs));
+  writer.tag(3, Bit64).double(value);
+  bytes(writer, 4, Buffer.from(spanId, 'hex'));
+  bytes(writer, 5, Buffer.from(traceId, 'hex'));
+  writer.join();
 }
 
 function writePeriod(writer: BinaryWriter, { sinceMs, untilMs }: Period): void {

@@ -1,5 +1,5 @@
 import type { ErrorLog } from '../../log/index.ts';
-import type { PeerTable } from '../../zone/index.ts';
+import type { ObservedTrace, PeerTable } from '../../zone/index.ts';
 import type { StickyMeter } from '../meters.ts';
 import { isPanicking, type LivePeer, type PeerSet, type Pick, type Progress } from './live-peers.ts';
 import type { Probing, BalancingInput, Outcome, Peer, PeerBinding, Selection } from '../interfaces.ts';
@@ -82,7 +82,7 @@ export class PeerSelection implements Selection {
     if (this.#peer) this.#progress.ask.binding?.headArrived?.(this.#peer);
   }
 
-  done(outcome: Outcome): void {
+  done(outcome: Outcome, trace?: ObservedTrace): void {
     const peer = this.#peer;
     if (!peer) return;
     this.#peer = undefined;
@@ -90,7 +90,7 @@ export class PeerSelection implements Selection {
     const isFailure = outcome === 'failed' || outcome === 'stale';
     const ms = nowMs() - this.#startedMs;
     peer.state.leave(this.#startedMs);
-    peer.meter.done((this.#isStream ? this.#headMs : ms) / 1000, isFailure);
+    peer.meter.done((this.#isStream ? this.#headMs : ms) / 1000, isFailure, trace);
     if (outcome === 'ok') this.#progress.ask.binding?.ended?.(peer);
     if (outcome === 'ok' || outcome === 'failed') peer.state.ended(outcome === 'failed');
     if (isTimed && outcome === 'ok') table.locked(() => this.#measure(peer, ms));

@@ -1,3 +1,4 @@
+import { type Exemplar, Exemplars, type ObservedTrace } from './exemplars.ts';
 import {
   CounterDirectory,
   type CounterMemory,
@@ -48,19 +49,25 @@ export class Gauge extends Counter {
   }
 }
 
+/** Where a series is counted: the cells of a row, and the first of its own. */
+type Cells = [cells: Float64Array, at: number];
+
 /** Counts of values by size, and their sum, in shared memory. */
 export class Histogram {
   readonly #cells: Float64Array;
   readonly #at: number;
   readonly #bounds: readonly number[];
+  readonly #exemplars: Exemplars | undefined;
 
-  constructor(cells: Float64Array, at: number, bounds: readonly number[]) {
+  constructor([cells, at]: Cells, bounds: readonly number[], exemplars: Exemplars | undefined) {
     this.#cells = cells;
     this.#at = at;
     this.#bounds = bounds;
+    this.#exemplars = exemplars;
   }
 
-  observe(value: number): void {
+  /** Counts a value. If its trace is sampled, it becomes the exemplar of the value's bucket. */
+  observe(value: number, trace?: ObservedTrace): void {
     const cells = this.#cells;
     const at = this.#at;
     const bounds = this.#bounds;
@@ -68,6 +75,7 @@ export class Histogram {
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
     (cells[at + bucket] as number) += 1;
     (cells[at + bounds.length + 1] as number) += value;
+    if (trace?.sampled === true) this.#exemplars?.keep(at + bucket, value, trace);
   }
 }
 
@@ -92,6 +100,8 @@ export interface MetricSample {
   readonly value: number;
   readonly buckets?: readonly number[];
   readonly bounds?: readonly number[];
+  /** For each bucket the latest sampled trace, if there is one and they were asked for. */
+  readonly exemplars?: readonly (Exemplar | undefined)[] | undefined;
 }
 
 /** All series of a metric. */
@@ -108,6 +118,12 @@ interface Sampled {
   readonly samplers: Set<Sampler>;
 }
 
+/** The series of a gauge, as they are now. */
+interface Source {
+  readonly metric: Metric;
+  readonly read: () => readonly MetricSample[];
+}
+
 interface Collected {
   readonly series: Series;
   readonly read: Sampler;
@@ -122,11 +138,16 @@ export class Counters {
   readonly #mine: Float64Array;
   readonly #sampled = new Map<string, Sampled>();
   readonly #collected = new Map<string, Collected>();
+  readonly #sources = new Set<Source>();
+  readonly #exemplars: Exemplars | undefined;
+  #tables: readonly Exemplars[];
   #rows: readonly Float64Array[];
 
   constructor(memory: CounterMemory, threadId: number) {
     this.#directory = new CounterDirectory(memory.directory, threadId);
     this.#rows = memory.rows.map((row) => new Float64Array(row));
+    this.#tables = memory.exemplars.map((table) => new Exemplars(table));
+    this.#exemplars = this.#tables[threadId];
     const mine = this.#rows[threadId];
     if (!mine || mine.length !== rowCells(memory.directory))
       throw new RangeError(`thread ${threadId} has no row for its counters`);
@@ -134,8 +155,9 @@ export class Counters {
   }
 
   /** Adds the rows of threads that started later. */
-  use({ rows }: CounterMemory): void {
+  use({ rows, exemplars }: CounterMemory): void {
     this.#rows = rows.map((row) => new Float64Array(row));
+    this.#tables = exemplars.map((table) => new Exemplars(table));
   }
 
   counter(metric: Metric, labels: Labels = {}): Counter {
@@ -145,7 +167,8 @@ export class Counters {
 
   histogram(metric: Distribution, labels: Labels = {}): Histogram {
     const cells = this.#cells({ ...metric, labels, kind: 'histogram' });
-    return new Histogram(...cells, this.#directory.boundsOf(metric.scale));
+    const exemplars = cells[0] === this.#mine ? this.#exemplars : undefined;
+    return new Histogram(cells, this.#directory.boundsOf(metric.scale), exemplars);
   }
 
   /** A value that this thread sets; its total is the sum over all threads. */
@@ -183,6 +206,16 @@ export class Counters {
     };
   }
 
+  /**
+   * Registers a gauge that has a series for each thing that there is when it is read, otherwise as `collect` does. Several
+   * sources of one gauge may have the same things. Returns the function that ends it.
+   */
+  collectSeries(metric: Metric, read: Source['read']): () => void {
+    const source = { metric, read };
+    this.#sources.add(source);
+    return () => void this.#sources.delete(source);
+  }
+
   /** Reads all samplers. */
   refresh(): void {
     for (const { gauge, samplers } of this.#sampled.values()) {
@@ -197,9 +230,10 @@ export class Counters {
     return meter.isIn(this.#mine) ? this.#sum(meter.at) : 0;
   }
 
-  /** Returns all metrics by name. */
-  read(): readonly MetricFamily[] {
+  /** Returns all metrics by name; the exemplars of histograms if they are asked for. */
+  read({ exemplars = false }: { readonly exemplars?: boolean } = {}): readonly MetricFamily[] {
     this.refresh();
+    const kept = exemplars ? this.#keptExemplars() : undefined;
     const families = new Map<string, Family>();
     const add = (series: Series, sample: MetricSample | undefined): void => {
       if (!sample) return;
@@ -208,18 +242,34 @@ export class Counters {
       families.set(name, family);
       family.samples.push(sample);
     };
-    for (const entry of this.#directory.entries()) add(entry, this.#sampleOf(entry));
+    for (const entry of this.#directory.entries()) add(entry, this.#sampleOf(entry, kept));
     for (const { series, read } of this.#collected.values())
       add(series, { labels: series.labels, value: read() });
+    for (const { metric, read } of this.#sources) {
+      const known = families.get(metric.name)?.samples.map(({ labels }) => JSON.stringify(labels)) ?? [];
+      for (const sample of read())
+        if (!known.includes(JSON.stringify(sample.labels)))
+          add({ ...metric, kind: 'gauge', labels: sample.labels, scale: 'seconds' }, sample);
+    }
     return [...families.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #sampleOf({ cell: first, kind, labels, scale }: SeriesEntry): MetricSample | undefined {
+  #keptExemplars(): ReadonlyMap<number, Exemplar> {
+    const kept = new Map<number, Exemplar>();
+    for (const table of this.#tables) table.collect(kept);
+    return kept;
+  }
+
+  #sampleOf(
+    { cell: first, kind, labels, scale }: SeriesEntry,
+    kept: ReadonlyMap<number, Exemplar> | undefined,
+  ): MetricSample | undefined {
     if (kind === 'gauge' && !this.#rows.some((row) => row[first + PRESENT] === 1)) return undefined;
     if (kind !== 'histogram') return { labels, value: this.#sum(first) };
     const bounds = this.#directory.boundsOf(scale);
     const buckets = Array.from({ length: bounds.length + 1 }, (_, bucket) => this.#sum(first + bucket));
-    return { labels, value: this.#sum(first + bounds.length + 1), buckets, bounds };
+    const exemplars = kept && buckets.map((_, bucket) => kept.get(first + bucket));
+    return { labels, value: this.#sum(first + bounds.length + 1), buckets, bounds, exemplars };
   }
 
   #sum(cell: number): number {
@@ -229,7 +279,7 @@ export class Counters {
   }
 
   /** Returns where this thread counts a series: in its row, or in private memory if there is no room. */
-  #cells(series: Series): [cells: Float64Array, at: number] {
+  #cells(series: Series): Cells {
     const cell = this.#directory.cellOf(series);
     if (cell !== undefined) return [this.#mine, cell];
     return [new Float64Array(this.#directory.cellsOf(series)), 0];

@@ -1,5 +1,6 @@
 import { ALIVE_WORD, ALIVE_WORDS } from '../header.ts';
 import { clearAlive, setAlive, ZoneLock } from '../lock.ts';
+import { exemplarTable } from './exemplars.ts';
 
 /*
  * Counters in shared memory. One directory names the series for all threads, one row per thread holds the numbers:
@@ -47,6 +48,8 @@ export interface CounterMemory {
   readonly directory: SharedArrayBuffer;
   /** By thread id: the master's at 0, followed by those of the workers. */
   readonly rows: readonly SharedArrayBuffer[];
+  /** As `rows`: the traces of buckets. */
+  readonly exemplars: readonly SharedArrayBuffer[];
 }
 
 /**
@@ -67,16 +70,17 @@ export function createCounterMemory(
   words[LIMIT_WORD] = maxSeries;
   words[BOUNDS_WORD] = bounds.length;
   new Float64Array(directory, BOUNDS_BYTE, MAX_BOUNDS).set(bounds);
-  return withRows({ directory, rows: [] }, threads);
+  return withRows({ directory, rows: [], exemplars: [] }, threads);
 }
 
 /** Returns the memory with a row for each of `threads` threads. */
-export function withRows({ directory, rows }: CounterMemory, threads: number): CounterMemory {
-  const missing = Math.max(0, threads - rows.length);
+export function withRows({ directory, rows, exemplars }: CounterMemory, threads: number): CounterMemory {
+  const length = Math.max(0, threads - rows.length);
   const bytes = rowCells(directory) * Float64Array.BYTES_PER_ELEMENT;
   return {
     directory,
-    rows: [...rows, ...Array.from({ length: missing }, () => new SharedArrayBuffer(bytes))],
+    rows: [...rows, ...Array.from({ length }, () => new SharedArrayBuffer(bytes))],
+    exemplars: [...exemplars, ...Array.from({ length }, exemplarTable)],
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { prometheusText } from '../../../src/modules/control/metrics.ts';
+import { prometheusText } from '../../../src/modules/control/prometheus-text.ts';
 import { readStrictly } from './prometheus-text.ts';
 
 const samples = (...values: number[]) => values.map((value, i) => ({ labels: { i: String(i) }, value }));

@@ -296,7 +296,7 @@ export class Database {
     } finally {
       running = undefined;
       this.#slowClients.end(session);
-      this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
+      this.#metrics.queries.observe((performance.now() - startedMs) / 1000, client.main?.trace);
       this.#pool.release(session, session.isSpent);
     }
   }
@@ -331,7 +331,7 @@ export class Database {
       this.#noteFailure(error as WireError, shared.session);
       throw error;
     } finally {
-      this.#metrics.queries.observe((performance.now() - startedMs) / 1000);
+      this.#metrics.queries.observe((performance.now() - startedMs) / 1000, client.main?.trace);
       this.#shared.leave(shared, turnMs);
     }
   }
