@@ -48,9 +48,11 @@ test('every line of the log that the runbook quotes is one that the gateway writ
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => textOf(join('src', path)));
+  // Lines with the number and the text of an error of the system are put together: tests compare them with those of nginx.
+  const written = [...sources, textOf('test/conformance/error-lines.golden')];
   const quoted = sections.flatMap(({ text }) => codesIn(row(text, 'Log')));
   expect(quoted.length).toBeGreaterThan(sections.length);
-  expect(quoted.filter((phrase) => !sources.some((source) => source.includes(phrase)))).toEqual([]);
+  expect(quoted.filter((phrase) => !written.some((text) => text.includes(phrase)))).toEqual([]);
 });
 
 test('every program that the runbook starts is a command of gw', () => {
@@ -63,4 +65,9 @@ test('every program that the runbook starts is a command of gw', () => {
     .join('\n');
   expect(commands.length).toBeGreaterThan(5);
   expect(commands.filter((name) => !new RegExp(`command\\('${name}\\b`).test(known))).toEqual([]);
+});
+
+test('what the runbook gives a program has the arguments that it asks for', () => {
+  const explained = codesIn(PAGE).filter((code) => code.startsWith('gw explain'));
+  expect(explained).toEqual(['gw explain GET URL']);
 });
