@@ -103,6 +103,7 @@ test('there is an alert for each fault that wakes somebody', () => {
     'GwErrorRate',
     'GwLatencyHigh',
     'GwPoolExhausted',
+    'GwDatabaseAway',
     'GwUpstreamDown',
     'GwCertificateExpires',
     'GwJwksStale',

@@ -171,7 +171,8 @@ class Comparison {
     return now.all('gw_dbrest_pool_max').map(({ labels, value: max }) => ({
       name: `database ${labels['database'] ?? ''}`,
       perSecond: this.#rate('gw_dbrest_query_seconds_count', labels),
-      failuresPerSecond: this.#rate('gw_dbrest_pool_timeouts_total', labels),
+      failuresPerSecond:
+        this.#rate('gw_dbrest_pool_timeouts_total', labels) + this.#rate('gw_dbrest_unreached_total', labels),
       pool: {
         max,
         available: now.value('gw_dbrest_pool_available', labels),

@@ -11,6 +11,10 @@ const TIMEOUTS = {
   name: 'gw_dbrest_pool_timeouts_total',
   help: 'Requests that timed out waiting for a connection.',
 };
+const UNREACHED = {
+  name: 'gw_dbrest_unreached_total',
+  help: 'Requests that failed while the database could not be reached.',
+};
 const QUERY = {
   name: 'gw_dbrest_query_seconds',
   help: 'Time of a statement batch on its connection.',
@@ -44,6 +48,7 @@ const LOADS = { name: 'gw_dbrest_schema_cache_loads_total', help: 'Loads of the 
 export class DatabaseMetrics {
   readonly queries: Histogram;
   readonly timeouts: Counter;
+  readonly unreached: Counter;
   /** Batches ahead of a request in a shared session. */
   readonly depth: Histogram;
   readonly repeats: Readonly<Record<'lost' | 'conflict' | 'displaced', Counter>>;
@@ -61,6 +66,7 @@ export class DatabaseMetrics {
     const labels = (this.#labels = { database });
     this.queries = metrics.histogram(QUERY, labels);
     this.timeouts = metrics.counter(TIMEOUTS, labels);
+    this.unreached = metrics.counter(UNREACHED, labels);
     this.depth = metrics.histogram(DEPTH, labels);
     this.repeats = {
       lost: metrics.counter(REPEATS, { ...labels, reason: 'lost' }),

@@ -9,7 +9,8 @@ test('an outage of a database is one line with the reason, and one when it is ov
   const server = await ownPostgres(t, FIXTURE);
   const gw = await startGateway(
     t,
-    `server { location / { dbrest_pass ${server.dsn}; dbrest_anon_role anon; } }`,
+    `server { location = /metrics { control_api metrics; }
+       location / { dbrest_pass ${server.dsn}; dbrest_anon_role anon; } }`,
     { workers: 2, main: 'error_log info.log info;' },
   );
   await gw.expect('GET /items', { status: 200 });
@@ -21,6 +22,11 @@ test('an outage of a database is one line with the reason, and one when it is ov
   await vi.waitFor(async () => expect((await gw.fetch('/items')).status).toBe(200), 10_000);
   const [, failed] = await gw.waitForLog(/connected to "[^"]+" again; (\d+) requests for "[^"]+" failed/);
   expect(Number(failed)).toBeGreaterThan(30);
+  await vi.waitFor(async () => {
+    const metrics = (await gw.fetch('/metrics')).body;
+    const [, counted] = /^gw_dbrest_unreached_total\{database="[^"]+"\} (\d+)$/m.exec(metrics) ?? [];
+    expect(Number(counted)).toBeGreaterThanOrEqual(Number(failed));
+  }, 10_000);
   const lines = gw.errorLog().split('\n');
   const about = lines.filter((line) => line.includes('[error]') && line.includes('dbrest:'));
   expect(about.filter((line) => line.includes('cannot connect'))).toHaveLength(1);

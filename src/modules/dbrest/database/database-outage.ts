@@ -1,4 +1,5 @@
 import { CountedLine, type ErrorLog, Outage } from '../../../log/index.ts';
+import type { Counter } from '../../../zone/index.ts';
 import type { DbrestFault } from '../fault/index.ts';
 
 interface DatabaseOutageParts {
@@ -8,6 +9,8 @@ interface DatabaseOutageParts {
   /** The state that workers share. */
   readonly shared: Int32Array;
   readonly workerId: number;
+  /** Counts the requests that fail meanwhile. */
+  readonly unreached: Pick<Counter, 'add'>;
 }
 
 const LOST = 'PGRST001';
@@ -19,9 +22,11 @@ export class DatabaseOutage {
   readonly #outage: Outage;
   /** Requests whose connection was lost shortly after that of another one. */
   readonly #lost: CountedLine;
+  readonly #unreached: Pick<Counter, 'add'>;
   #isReachable = true;
 
-  constructor({ name, log, shared, workerId }: DatabaseOutageParts) {
+  constructor({ name, log, shared, workerId, unreached }: DatabaseOutageParts) {
+    this.#unreached = unreached;
     const lines = {
       prefix: 'dbrest',
       requests: `requests for ${name}`,
@@ -47,6 +52,7 @@ export class DatabaseOutage {
     if (!UNREACHED.has(code)) return false;
     if (!this.#outage.isUnderWay) return code === LOST && details === null && !this.#lost.add();
     this.#outage.failed();
+    this.#unreached.add();
     return true;
   }
 

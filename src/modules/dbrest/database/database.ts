@@ -116,7 +116,8 @@ export class Database {
     this.plans = new KeptPlans(metrics.plans);
     this.costRefusals = metrics.costRefusals;
     this.#share = new CatalogueShare(share, workerId, (reading) => void this.#adopt(reading));
-    this.outage = new DatabaseOutage({ name, log, shared: this.#share.outage, workerId });
+    const { unreached } = metrics;
+    this.outage = new DatabaseOutage({ name, log, shared: this.#share.outage, workerId, unreached });
     this.caches = new DatabaseCaches({
       database: identity,
       listener: this.#share,
