@@ -93,6 +93,9 @@ interface Value {
   readonly ofLogin: boolean;
 }
 
+/** What a configuration has put in place of a secret, as GitLab's does. */
+const MASKED = /^\[[A-Z]+]$/;
+
 /** `code` and `state`. */
 const LOGIN_NAMES = 2;
 
@@ -107,7 +110,7 @@ function maskValues(text: string): string {
     if (ofLogin) logins.add(plain);
     else if (!isSecretName(plain)) continue;
     const start = (VALUE.lastIndex = NAMED.lastIndex);
-    if (!VALUE.test(text)) continue;
+    if (!VALUE.test(text) || MASKED.test(text.slice(start, VALUE.lastIndex))) continue;
     values.push({ start, end: VALUE.lastIndex, ofLogin });
     NAMED.lastIndex = VALUE.lastIndex;
   }

@@ -20,6 +20,8 @@ test.each([
   ['/a?password=a;b;n=1', '/a?password=***;n=1'],
   ['/a?p%61ss=a;b&n=1', '/a?p%61ss=***&n=1'],
   ['/a?api-key=x&access-token=y', '/a?api-key=***&access-token=***'],
+  ['/a?private_token=[FILTERED]&x=1', '/a?private_token=[FILTERED]&x=1'],
+  ['/a?private_token=[filtered]&x=1', '/a?private_token=***&x=1'],
   ['/a', '/a'],
 ])('%j is logged as %j', (text, masked) => {
   expect(redact(text)).toBe(masked);
