@@ -418,7 +418,7 @@ export const requestsDirectives = directivesFor<RequestsConfig>()({
     into: 'requestComment',
     default: 'off',
     summary:
-      'Whether the database learns the id of the request ($request_id, or that of `request_id_header`). "on": as application_name of the transaction, for log_line_prefix and pg_stat_activity, if it has at most 60 letters, digits and characters of "_.:-". "comment": before the text of its statements, with the trace (`/*request_id=\'…\',traceparent=\'…\'*/`, as sqlcommenter writes it), which PostgreSQL then has to parse and plan each time.',
+      'Whether the database learns the id of the request ($request_id, or that of `request_id_header`). "on": as application_name of the transaction, for log_line_prefix and pg_stat_activity, if it has at most 60 letters, digits and characters of "_.:-". "comment": before the text of its statements, with the trace, as sqlcommenter writes it (`request_id` and `traceparent` in a comment), which PostgreSQL then has to parse and plan each time.',
     source: 'gw',
   },
   dbrest_legacy_target_names: {
