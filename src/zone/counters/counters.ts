@@ -246,9 +246,10 @@ export class Counters {
     for (const { series, read } of this.#collected.values())
       add(series, { labels: series.labels, value: read() });
     for (const { metric, read } of this.#sources) {
-      const known = families.get(metric.name)?.samples.map(({ labels }) => JSON.stringify(labels)) ?? [];
+      const samples = families.get(metric.name)?.samples ?? [];
+      const known = new Set(samples.map(({ labels }) => JSON.stringify(labels)));
       for (const sample of read())
-        if (!known.includes(JSON.stringify(sample.labels)))
+        if (!known.has(JSON.stringify(sample.labels)))
           add({ ...metric, kind: 'gauge', labels: sample.labels, scale: 'seconds' }, sample);
     }
     return [...families.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
