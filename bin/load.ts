@@ -3,11 +3,13 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
-import { guardRegexes } from '../src/config/index.ts';
 
 // Loads the programs in `dist/`. Beside each of their files is the code that V8 compiled when the build ran the program
 // (`bin/build/record.mjs`); reading it takes a fraction of the time of compiling. V8 refuses code of another version or
 // for other flags; then the file is compiled as usual.
+
+/** The build asks it for the flags that a process has once it serves. */
+export { guardRegexes } from '../src/config/index.ts';
 
 /** `here` replaces `import.meta`, which a script does not have. */
 type Evaluate = (
@@ -41,14 +43,22 @@ export function load(file: string): unknown {
   return module.exports;
 }
 
-/** V8's code of a file. The file's name has a hash of its content; `undefined` if the build ran another Node. */
+/** Where V8's code has the hash of the flags for which it was compiled. */
+const FLAGS_AT = 12;
+
+/**
+ * V8's code of a file. The file's name has a hash of its content; `undefined` if the build ran another Node. After the
+ * code, the file has the hash of the flags that `guardRegexes` leaves, for which the code is right as well.
+ */
 function codeOf(file: string): Buffer | undefined {
   try {
-    return readFileSync(`${file}.${process.version}-${process.arch}`);
+    const kept = readFileSync(`${file}.${process.version}-${process.arch}`);
+    const code = kept.subarray(0, -4);
+    const guarded = kept.readUInt32LE(code.length);
+    const present = new Script('', {}).createCachedData().readUInt32LE(FLAGS_AT);
+    if (present === guarded) code.writeUInt32LE(guarded, FLAGS_AT);
+    return code;
   } catch {
     return undefined;
   }
 }
-
-// Before all else, because the kept code requires the flags that it was compiled with.
-guardRegexes();

@@ -81,6 +81,9 @@ const servingOnly = {
   },
 };
 
+/** Parts of Node that most threads that serve never use, and no request uses often. */
+const SELDOM_IN_THREADS = ['child_process', 'dgram', 'http2', 'https', 'readline'];
+
 /** Packages that many runs of a command never use; none of their exports is a function itself. */
 const SELDOM_USED = [
   'refa',
@@ -108,12 +111,12 @@ const SELDOM_USED = [
 
 /**
  * Evaluates these packages and parts of Node at the first use of one of their names, which makes a start a tenth
- * faster. Not for threads that serve, where the indirection would cost time in every request.
+ * faster. Threads that serve have few of them, because the indirection would cost time in every request.
  */
-const atFirstUse = {
+const atFirstUse = (names) => ({
   name: 'at-first-use',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: new RegExp(`^(node:)?(${SELDOM_USED.join('|')})$`) }, ({ path, namespace }) =>
+    onResolve({ filter: new RegExp(`^(node:)?(${names.join('|')})$`) }, ({ path, namespace }) =>
       namespace === 'at-first-use' ? undefined : { path, namespace: 'at-first-use' },
     );
     onLoad({ filter: /./, namespace: 'at-first-use' }, async ({ path }) => {
@@ -125,7 +128,7 @@ const atFirstUse = {
       return { contents: lines.join('\n'), resolveDir: '.' };
     });
   },
-};
+});
 
 /** Returns the file with a module's rules, if it has any. */
 function rulesOf(module) {
@@ -134,8 +137,8 @@ function rulesOf(module) {
 }
 
 const programs = await Promise.all([
-  build({ ...split, entryPoints: PROCESSES, plugins: [rulesTogether, atFirstUse] }),
-  build({ ...split, entryPoints: THREADS, plugins: [servingOnly] }),
+  build({ ...split, entryPoints: PROCESSES, plugins: [rulesTogether, atFirstUse(SELDOM_USED)] }),
+  build({ ...split, entryPoints: THREADS, plugins: [servingOnly, atFirstUse(SELDOM_IN_THREADS)] }),
   build({
     bundle: true,
     minify: true,

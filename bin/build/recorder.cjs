@@ -22,10 +22,21 @@ vm.Script = class extends vm.Script {
   }
 };
 
+// Where the code has the hash of the flags of V8. All of it is to have that of a process that has just begun, whatever a
+// thread has changed until it ends.
+const FLAGS_AT = 12;
+const flagsNow = () => new vm.Script('', {}).createCachedData().readUInt32LE(FLAGS_AT);
+const first = Number((process.env.GW_BUILD_FLAGS ??= String(flagsNow())));
+
 process.on('exit', () => {
+  require(join(PROGRAM, 'dist/bin/load.cjs')).guardRegexes();
+  const guarded = Buffer.alloc(4);
+  guarded.writeUInt32LE(flagsNow());
   for (const [file, script] of scripts) {
     const unfinished = `${file}.${process.pid}.${threadId}`;
-    writeFileSync(unfinished, script.createCachedData());
+    const code = script.createCachedData();
+    code.writeUInt32LE(first, FLAGS_AT);
+    writeFileSync(unfinished, Buffer.concat([code, guarded]));
     renameSync(unfinished, `${file}.${process.version}-${process.arch}`);
   }
 });

@@ -126,6 +126,7 @@ export {
   quotable,
   SINGLE_FIELDS,
 } from './header-list.ts';
+export { END_STREAM, HTTP2_CODES } from './http2-codes.ts';
 export { randomDigits } from './random-digits.ts';
 export { elapsedMs, headSent, latencyMs } from './request-times.ts';
 export {

@@ -18,7 +18,7 @@ export function isSigned(token: string, { key }: Pick<Key, 'key'>, algorithm: st
       case 'RS':
         return verify(hash, data, key, signature);
       case 'PS':
-        return verify(hash, data, { key, padding, saltLength }, signature);
+        return verify(hash, data, { key, ...pss() }, signature);
       case 'ES':
         return verify(hash, data, { key, dsaEncoding: 'ieee-p1363' }, signature);
       default:
@@ -30,8 +30,11 @@ export function isSigned(token: string, { key }: Pick<Key, 'key'>, algorithm: st
   }
 }
 
-const padding = constants.RSA_PKCS1_PSS_PADDING;
-const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
+/** A function, because most commands never need Node's cryptography, which evaluates at the first use of a name. */
+const pss = () => ({
+  padding: constants.RSA_PKCS1_PSS_PADDING,
+  saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+});
 
 function isEqual(expected: Buffer, given: Buffer): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);

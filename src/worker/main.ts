@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
+import { guardRegexes } from '../config/index.ts';
 import { countLostLines } from '../contract/index.ts';
 import { LogOpener } from '../log/index.ts';
 import { countOpenFiles, openFilesLimit, openThreadClock } from '../system/index.ts';
@@ -90,6 +91,7 @@ const POOL_BYTES = 65_536;
 
 /** Runs a worker thread: executes the master's messages until it is told to stop. */
 function main(port: NonNullable<typeof parentPort>, start: WorkerStart): void {
+  guardRegexes();
   const { workerId, isFirst, heartbeats, shipment } = start;
   // Buffers for small files and pieces of bodies share an allocation: 0.04 instead of 0.5 microseconds for 4 KB.
   Buffer.poolSize = POOL_BYTES;

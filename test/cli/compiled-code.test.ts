@@ -14,6 +14,7 @@ const vm = require('node:vm');
 vm.Script = class extends vm.Script {
   constructor(text, options) {
     super(text, options);
+    if (options.filename === undefined) return;
     const isTaken = options.cachedData !== undefined && !this.cachedDataRejected;
     const name = basename(options.filename).replace(/-[^-]*$/, '');
     appendFileSync(process.env.GW_T_SCRIPTS, name + (isTaken ? '' : ' is compiled') + '\\n');
@@ -52,6 +53,31 @@ test('all processes and threads of a gateway take the code that the build has re
   // The programs of the command, the master and the worker; the supervisor is the command.
   expect(scripts.match(/^main$/gm)).toEqual(['main', 'main', 'main']);
   expect(scripts).not.toContain('is compiled');
+});
+
+/** Preloaded into a gateway: each worker writes which of Node's own modules it has compiled from their text. */
+const NODE_WITNESS = `
+const { appendFileSync } = require('node:fs');
+const { isMainThread } = require('node:worker_threads');
+const { getCacheUsage } = require('internal/test/binding').internalBinding('builtins');
+if (!isMainThread) process.on('exit', () => {
+  const { compiledWithCache, compiledWithoutCache } = getCacheUsage();
+  const lines = [...compiledWithCache, ...[...compiledWithoutCache].map((name) => name + ' is compiled')];
+  appendFileSync(process.env.GW_T_SCRIPTS, lines.join('\\n') + '\\n');
+});
+`;
+
+test("a worker takes Node's code for Node's own modules", async (t) => {
+  const dir = directoryWith(t, { 'witness.cjs': NODE_WITNESS });
+  const log = join(dir, 'modules.log');
+  const env = { NODE_OPTIONS: `--require ${join(dir, 'witness.cjs')}`, GW_T_SCRIPTS: log };
+  // Each pattern is compared with what V8's linear engine takes.
+  const conf = 'server { location ~ ^/(a+)+$ { return 200 $1; } }';
+  const gateway = await startGateway(t, conf, { env, nodeFlags: ['--expose-internals'] });
+  await gateway.expect('GET /aaa', { status: 200, body: 'aaa' });
+  await gateway.stop();
+  const modules = readFileSync(log, 'utf8');
+  for (const name of ['crypto', 'http', 'tls', 'vm']) expect(modules).toMatch(new RegExp(`^${name}$`, 'm'));
 });
 
 test('gw runs without the recorded code, as with another version of Node', async (t) => {

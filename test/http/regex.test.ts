@@ -12,7 +12,7 @@ const LENGTHS = perTier({
 /** The promise is 50 ms on an otherwise idle machine. */
 const CPU_MS = 250;
 
-// As in the master.
+// As in a worker.
 beforeAll(guardRegexes);
 
 test.each(attacks)('$pattern cannot keep a worker busy', ({ pattern, pumped }) => {

@@ -254,7 +254,9 @@ test('the bill of materials has Node.js with the libraries in it, and the packag
 test("V8's code of what is built to run elsewhere names no directory of the machine", () => {
   const program = join(dir, 'program');
   const chunk = join(program, 'dist/src/chunks/a.js');
-  for (const path of ['bin/build', 'dist/src/chunks']) mkdirSync(join(program, path), { recursive: true });
+  for (const path of ['bin/build', 'dist/bin', 'dist/src/chunks'])
+    mkdirSync(join(program, path), { recursive: true });
+  copyFileSync('dist/bin/load.cjs', join(program, 'dist/bin/load.cjs'));
   const recorder = join(program, 'bin/build/recorder.cjs');
   copyFileSync('bin/build/recorder.cjs', recorder);
   const code = `new (require('node:vm').Script)('1', { filename: process.argv[1] }).runInThisContext()`;

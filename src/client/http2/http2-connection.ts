@@ -2,11 +2,10 @@ import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
   connect,
-  constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { MOST_SENT_HEAD_BYTES, SINGLE_FIELDS } from '../../http/index.ts';
+import { HTTP2_CODES, MOST_SENT_HEAD_BYTES, SINGLE_FIELDS } from '../../http/index.ts';
 import type { KeepaliveConfig, Peer } from '../../upstream/index.ts';
 import { closedEarly, type Stage, timedOut, UpstreamFault } from '../fault.ts';
 import { SilenceTimer } from '../socket-input.ts';
@@ -192,7 +191,7 @@ export class Http2Connection implements StreamOwner {
   #retire(code: number, lastId: number): void {
     this.#isRetired = true;
     for (const stream of this.#streams) stream.refuseAbove(lastId);
-    if (code !== constants.NGHTTP2_NO_ERROR) {
+    if (code !== HTTP2_CODES.NO_ERROR) {
       const message = `upstream sent goaway with error ${errorName(code)}`;
       this.broken = (stage) => new UpstreamFault('error', `${message} while ${stage}`);
     }

@@ -1,4 +1,5 @@
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
+import { END_STREAM, HTTP2_CODES } from '../../http/index.ts';
 import type { Carrier, HeadToSend } from '../carrier.ts';
 import {
   closedEarly,
@@ -13,7 +14,7 @@ import type { Caller } from '../response-reader.ts';
 import { SilenceTimer } from '../socket-input.ts';
 import { connectionFault, errorName, measured, readFields, readStreamHead } from './stream-head.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM, NGHTTP2_FLAG_END_STREAM } = constants;
+const { CANCEL, NO_ERROR, REFUSED_STREAM } = HTTP2_CODES;
 
 /** The session ended, or has no stream left, before the request began. */
 const NO_STREAM: ReadonlySet<unknown> = new Set([
@@ -191,7 +192,7 @@ export class RequestStream implements Carrier {
    */
   #reset(stream: ClientHttp2Stream): void {
     stream._final = (done) => done();
-    stream.close(NGHTTP2_CANCEL);
+    stream.close(CANCEL);
     stream.destroy();
   }
 
@@ -204,7 +205,7 @@ export class RequestStream implements Carrier {
   #readHead(block: readonly string[], flags: number): void {
     const caller = this.#caller as Caller;
     this.bytesReceived += measured(block, caller.headLimitBytes, READING);
-    const isBare = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+    const isBare = (flags & END_STREAM) !== 0;
     this.#hasHead = true;
     this.#silence.expect(caller.readTimeoutMs);
     caller.head(readStreamHead(block, { method: caller.method, isBare }));
@@ -244,8 +245,8 @@ export class RequestStream implements Carrier {
   /** The event `close` has the reason, but after a reset without an error it comes only when the body has been sent. */
   #ended(): void {
     const stream = this.#stream as ClientHttp2Stream;
-    const isReset = (stream.rstCode ?? NGHTTP2_NO_ERROR) !== NGHTTP2_NO_ERROR;
-    if (this.#isCut && !isReset) return this.#abandon(this.#faultOf(NGHTTP2_NO_ERROR));
+    const isReset = (stream.rstCode ?? NO_ERROR) !== NO_ERROR;
+    if (this.#isCut && !isReset) return this.#abandon(this.#faultOf(NO_ERROR));
     if (!this.#hasHead || isReset) return;
     const caller = this.#caller as Caller;
     this.#settle();
@@ -273,12 +274,12 @@ export class RequestStream implements Carrier {
 
   #faultOf(code: number | undefined): UpstreamFault {
     const stage = this.#stage();
-    if (!this.#hasHead && (this.#isRefused || code === NGHTTP2_REFUSED_STREAM))
+    if (!this.#hasHead && (this.#isRefused || code === REFUSED_STREAM))
       return new UnprocessedFault(`upstream refused the stream while ${stage}`);
     const { broken, hasSettings } = this.#owner;
     const lost = broken?.(stage) ?? (this.#connectionError && connectionFault(this.#connectionError, stage));
     if (lost) return hasSettings || lost.kind !== 'error' ? lost : new UnheardFault(lost);
-    if (code === undefined || code === NGHTTP2_NO_ERROR) return closedEarly(stage);
+    if (code === undefined || code === NO_ERROR) return closedEarly(stage);
     return invalidResponse(`upstream rejected request with error ${errorName(code)}`, stage);
   }
 

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { constants } from 'node:http2';
-import { hasNoBody, statusLine } from '../../http/index.ts';
+import { hasNoBody, HTTP2_CODES, statusLine } from '../../http/index.ts';
 import { CHUNKED } from '../../http1/index.ts';
 import { invalidResponse, type Stage, systemFault, UpstreamFault } from '../fault.ts';
 import type { ResponseHead } from '../response-head.ts';
@@ -73,15 +72,6 @@ export function connectionFault(error: Error & { readonly code?: string }, stage
 
 /** Names of error codes (RFC 9113, 7), for the log. */
 export function errorName(code: number): string {
-  const found = Object.entries(constants).find(
-    ([name, value]) => value === code && /^NGHTTP2_(?:NO_ERROR|[A-Z_0-9]+)$/.test(name) && CODES.has(name),
-  );
-  return found ? `${code} (${found[0].slice(8)})` : String(code);
+  const found = Object.entries(HTTP2_CODES).find(([, value]) => value === code);
+  return found ? `${code} (${found[0]})` : String(code);
 }
-
-const CODES: ReadonlySet<string> = new Set(
-  `NO_ERROR PROTOCOL_ERROR INTERNAL_ERROR FLOW_CONTROL_ERROR SETTINGS_TIMEOUT STREAM_CLOSED FRAME_SIZE_ERROR
-   REFUSED_STREAM CANCEL COMPRESSION_ERROR CONNECT_ERROR ENHANCE_YOUR_CALM INADEQUATE_SECURITY HTTP_1_1_REQUIRED`
-    .split(/\s+/)
-    .map((name) => `NGHTTP2_${name}`),
-);

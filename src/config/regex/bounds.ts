@@ -128,8 +128,13 @@ const MAX_BACKTRACKS = 4_000;
 const GUARDED_LENGTH = 2048;
 const MAX_LENGTH = 2 ** 24;
 const ENABLE_LINEAR = '--enable-experimental-regexp-engine';
+const DISABLE_LINEAR = '--no-enable-experimental-regexp-engine';
 
-/** Sets the flags of V8 that the bounds rely on. `bin/load.ts` calls it before any other code is loaded. */
+/**
+ * Sets the flags of V8 that the bounds rely on, in the whole process. Each thread that matches text of others calls it
+ * before it does. A change of flags makes Node compile its own modules from their text, so it comes after what a
+ * program loads.
+ */
 export function guardRegexes(): void {
   setFlagsFromString(ENABLE_LINEAR);
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
@@ -154,12 +159,17 @@ export function mostSteps(source: string): (length: number) => number {
 
 /** V8's own flag. */
 const LINEAR_ENGINE = 'l';
-let isEnabled = false;
 
-/** The pattern for V8's linear engine; `undefined` if that declines it. */
+/** The pattern for V8's linear engine; `undefined` if that declines it. Leaves the flags as they are. */
 export function linearRegex(source: string): RegExp | undefined {
-  if (!isEnabled) setFlagsFromString(ENABLE_LINEAR);
-  isEnabled = true;
+  if (withLinear('')) return withLinear(source);
+  setFlagsFromString(ENABLE_LINEAR);
+  const regex = withLinear(source);
+  setFlagsFromString(DISABLE_LINEAR);
+  return regex;
+}
+
+function withLinear(source: string): RegExp | undefined {
   try {
     return new RegExp(source, LINEAR_ENGINE);
   } catch {

@@ -1,4 +1,4 @@
-import { linearRegex, type ReadRegex } from '../../config/index.ts';
+import { guardRegexes, linearRegex, type ReadRegex } from '../../config/index.ts';
 import { HttpFault } from '../status.ts';
 import { type Instruction, type Loop, type Program, programOf } from './program.ts';
 
@@ -233,6 +233,7 @@ const END = /(?:^|[^\\]|\\\\)\$(?:[|)]|$)/;
  * ms.
  */
 export function compileRegex(regex: ReadRegex): Regex {
+  guardRegexes();
   const usual = new RegExp(regex.source);
   const { usual: short, linear: long } = regex.bounds;
   let linear: RegExp | undefined;

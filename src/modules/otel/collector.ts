@@ -26,9 +26,6 @@ const KEEPALIVE = { connections: 2, requests: 10_000, timeMs: 3_600_000, timeout
 const VERIFY_DEPTH = 9;
 /** Shorter messages are sent as they are. */
 const LEAST_COMPRESSED_BYTES = 1_024;
-const compress = promisify(gzip);
-/** Repeated names are most of a message: a higher level takes three times as long to save a little more. */
-const COMPRESSION = { level: constants.Z_BEST_SPEED };
 
 /** The collector of an `otel_exporter`, as one worker reaches it. */
 export class Collector {
@@ -56,7 +53,7 @@ export class Collector {
   async send(signal: Signal, contentType: string, message: Uint8Array): Promise<SendOutcome> {
     const { isCompressed, protocol } = this.#config;
     const squeezes = isCompressed && message.length >= LEAST_COMPRESSED_BYTES;
-    const body = squeezes ? await compress(message, COMPRESSION) : message;
+    const body = squeezes ? await compressed(message) : message;
     const request =
       protocol === 'grpc'
         ? this.#grpcRequest(signal, body, squeezes)
@@ -162,6 +159,11 @@ function judgeGrpc(outcome: CallOutcome): SendOutcome {
 }
 
 const MOST_REASON = 200;
+
+/** Repeated names are most of a message: a higher level takes three times as long to save a little more. */
+function compressed(message: Uint8Array): Promise<Buffer> {
+  return promisify(gzip)(message, { level: constants.Z_BEST_SPEED });
+}
 
 /** The text is somebody else's: it is cut, and the log shows no control characters. */
 function reasonOf({ code, message }: GrpcStatus): string {

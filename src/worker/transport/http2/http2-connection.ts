@@ -1,11 +1,10 @@
 import {
-  constants,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import { MOST_SENT_HEAD_BYTES } from '../../../http/index.ts';
+import { END_STREAM, HTTP2_CODES, MOST_SENT_HEAD_BYTES } from '../../../http/index.ts';
 import type { HeadLimits, Http2Rules } from '../../../plan/index.ts';
 import { guarded } from '../transport.ts';
 import { enterRefused } from '../head-scan.ts';
@@ -16,27 +15,26 @@ import { observe, type StreamObserver } from './stream-events.ts';
 import { isFlood, Silence, WaitingBytes } from './traffic.ts';
 
 const {
-  NGHTTP2_COMPRESSION_ERROR,
-  NGHTTP2_ENHANCE_YOUR_CALM,
-  NGHTTP2_FLAG_END_STREAM,
-  NGHTTP2_FLOW_CONTROL_ERROR,
-  NGHTTP2_FRAME_SIZE_ERROR,
-  NGHTTP2_INTERNAL_ERROR,
-  NGHTTP2_NO_ERROR,
-  NGHTTP2_PROTOCOL_ERROR,
-  NGHTTP2_STREAM_CLOSED,
-} = constants;
+  COMPRESSION_ERROR,
+  ENHANCE_YOUR_CALM,
+  FLOW_CONTROL_ERROR,
+  FRAME_SIZE_ERROR,
+  INTERNAL_ERROR,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+  STREAM_CLOSED,
+} = HTTP2_CODES;
 
 /** The codes of HTTP/2 for the errors of nghttp2 (nghttp2.h, `nghttp2_error`). */
 const CODES: ReadonlyMap<unknown, number> = new Map([
-  [-505, NGHTTP2_PROTOCOL_ERROR],
-  [-510, NGHTTP2_STREAM_CLOSED],
-  [-522, NGHTTP2_FRAME_SIZE_ERROR],
-  [-523, NGHTTP2_COMPRESSION_ERROR],
-  [-524, NGHTTP2_FLOW_CONTROL_ERROR],
-  [-531, NGHTTP2_PROTOCOL_ERROR],
-  [-532, NGHTTP2_PROTOCOL_ERROR],
-  [-904, NGHTTP2_ENHANCE_YOUR_CALM],
+  [-505, PROTOCOL_ERROR],
+  [-510, STREAM_CLOSED],
+  [-522, FRAME_SIZE_ERROR],
+  [-523, COMPRESSION_ERROR],
+  [-524, FLOW_CONTROL_ERROR],
+  [-531, PROTOCOL_ERROR],
+  [-532, PROTOCOL_ERROR],
+  [-904, ENHANCE_YOUR_CALM],
 ]);
 
 /** The bytes that a client sends first on an HTTP/2 connection (RFC 9113, 3.4). */
@@ -166,12 +164,12 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
 
   #refuse(complaint: string): void {
     this.#writeLog(`${complaint} while processing HTTP/2 connection`);
-    this.#end(NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#end(ENHANCE_YOUR_CALM);
   }
 
   fail(error: unknown): void {
     this.open.log.write('error', `a request could not be processed: ${String(error)}`);
-    this.#end(NGHTTP2_INTERNAL_ERROR);
+    this.#end(INTERNAL_ERROR);
   }
 
   override cut(): void {
@@ -198,7 +196,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
       return this.#rest();
     }
     const { port, http2Reader } = open.current;
-    const isWhole = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+    const isWhole = (flags & END_STREAM) !== 0;
     const head = http2Reader.read(fields, isWhole, this.tls?.serverName);
     const wire = new StreamWire({ stream, head, connection: this, open, index: this.#wires.length });
     this.#wires.push(wire);
@@ -236,7 +234,7 @@ export class Http2Connection extends SocketConnection implements StreamConnectio
     if (this.#session.destroyed) return;
     if (!this.#isClosing) {
       this.#isClosing = true;
-      this.#session.goaway(NGHTTP2_NO_ERROR, this.#lastId);
+      this.#session.goaway(NO_ERROR, this.#lastId);
     }
     this.#endIfIdle();
     // The client may never read the rest.

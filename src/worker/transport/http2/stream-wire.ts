@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import {
   type BodyReader,
@@ -6,6 +6,7 @@ import {
   Exchange,
   forgetBody,
   hasNoBody,
+  HTTP2_CODES,
   type PortFacts,
   type ResponseStream,
   type Wire,
@@ -23,7 +24,7 @@ import { StreamBody } from './stream-body.ts';
 import { reportTo, type StreamObserver } from './stream-events.ts';
 import type { WaitingBytes } from './traffic.ts';
 
-const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const { INTERNAL_ERROR, NO_ERROR } = HTTP2_CODES;
 
 /** Larger bodies are sent in pieces, to distinguish a slow client from one that takes nothing. */
 const PIECE_BYTES = 65_536;
@@ -158,7 +159,7 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
   /** Resets the stream; the other streams of the connection go on. */
   close(): void {
     const stream = this.#stream;
-    const reset = guarded(this.x, () => stream.close(NGHTTP2_INTERNAL_ERROR));
+    const reset = guarded(this.x, () => stream.close(INTERNAL_ERROR));
     this.#leave(false);
     // Node.js ends a stream before resetting it: a body of unknown length would appear complete.
     stream._final = (done) => done();
@@ -258,7 +259,7 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
 
   /** Tells the client that the rest of its body is not needed (RFC 9113, 8.1). */
   #refuseRest(): void {
-    if (!this.#stream.readableEnded && this.#body) this.#stream.close(NGHTTP2_NO_ERROR);
+    if (!this.#stream.readableEnded && this.#body) this.#stream.close(NO_ERROR);
   }
 
   /** Waits until a head or trailers are sent: Node.js does so in the next turn, and not at all once the stream is closed. */
@@ -269,7 +270,7 @@ export class StreamWire implements Wire, StreamObserver, BodyOwner {
   streamClosed(): void {
     this.#connection.streamClosed();
     // Node.js does not report the end of a response to HEAD, nor of one to a request whose body has been read.
-    if (this.#isResponseComplete && this.#stream.rstCode === NGHTTP2_NO_ERROR) this.streamFinished();
+    if (this.#isResponseComplete && this.#stream.rstCode === NO_ERROR) this.streamFinished();
     else this.#leave(true);
   }
 
