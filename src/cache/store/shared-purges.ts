@@ -1,4 +1,5 @@
 import type { Clusters, ZonePurge } from '../../cluster/index.ts';
+import type { LogContext } from '../../log/index.ts';
 import type { Caches } from './caches.ts';
 import type { CacheStore } from './store.ts';
 
@@ -12,8 +13,8 @@ export interface PurgeSharing {
 
 /** The other gateways of a cluster. */
 export interface OtherGateways {
-  /** Sends purges to them. Never rejects. */
-  tell(purges: readonly ZonePurge[]): Promise<void>;
+  /** Sends purges to them. Never rejects. `context`: the request that purges, for the log. */
+  tell(purges: readonly ZonePurge[], context?: LogContext): Promise<void>;
 }
 
 interface SharingScope {

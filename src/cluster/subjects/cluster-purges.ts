@@ -1,3 +1,4 @@
+import type { LogContext } from '../../log/index.ts';
 import type { ClusterNode } from '../node/index.ts';
 import { KeptPosition } from './kept-position.ts';
 import { PurgeQueue, type SharedCaches, type ZonePurge } from './purge-queue.ts';
@@ -36,9 +37,9 @@ export class ClusterPurges {
     };
   }
 
-  /** Tells the other nodes of purges on this node. Never rejects: a purge that cannot be handed over is logged. */
-  async tell(purges: readonly ZonePurge[]): Promise<void> {
-    const handing = this.#hand(purges);
+  /** Tells the other nodes of purges on this node. Never rejects: a purge that cannot be handed over is logged, with its request. */
+  async tell(purges: readonly ZonePurge[], context?: LogContext): Promise<void> {
+    const handing = this.#hand(purges, context);
     this.#handing.add(handing);
     await handing;
     this.#handing.delete(handing);
@@ -49,7 +50,7 @@ export class ClusterPurges {
     await Promise.all(this.#handing);
   }
 
-  async #hand(purges: readonly ZonePurge[]): Promise<void> {
+  async #hand(purges: readonly ZonePurge[], context: LogContext | undefined): Promise<void> {
     for (let attempt = 1; attempt <= MOST_HANDED; attempt += 1) {
       try {
         await this.#sharing.ask('purges', purges, HANDING_MS);
@@ -62,6 +63,7 @@ export class ClusterPurges {
     log.write(
       'error',
       `cluster "${plan.name}": a purge could not be handed to the node; other gateways do not know of it`,
+      context,
     );
   }
 

@@ -1,5 +1,12 @@
 import type { Build } from '../../contract/index.ts';
-import { type Exchange, type Handler, type KnowsHost, SITE_HEADERS, writeRefusal } from '../../http/index.ts';
+import {
+  type Exchange,
+  type Handler,
+  type KnowsHost,
+  logContext,
+  SITE_HEADERS,
+  writeRefusal,
+} from '../../http/index.ts';
 import { compileAllowlist, NOT_ALLOWED } from './allowlist.ts';
 import type { CachePurgeConfig } from './directives.ts';
 import type { PublishPurge, PurgedTarget } from './events.ts';
@@ -51,11 +58,12 @@ async function purge(
   const { zone, targets, publish } = scope;
   const asked = readTargets(body, { kind: targets.kind, maxKeys, allowAll });
   if (typeof asked === 'string') return refuse(x, 400, asked);
-  const counts = await purgeTargets(targets, asked);
+  const context = logContext(x);
+  const counts = await purgeTargets(targets, asked, context);
   const results = asked.map((target, nth): PurgedTarget => ({ target, purged: counts[nth] ?? 0 }));
   const purged = results.reduce((sum, result) => sum + result.purged, 0);
   const missing = results.filter((result) => result.purged === 0).length;
-  const events = publish({ match, results, purged, missing });
+  const events = publish({ match, results, purged, missing }, context);
   const fields = {
     module: 'cache_purge',
     zone,

@@ -1,4 +1,5 @@
 import type { WorkerScope } from '../../contract/index.ts';
+import type { LogContext } from '../../log/index.ts';
 import { EVENT_LIMITS, openRing } from '../../zone/index.ts';
 import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 
@@ -24,7 +25,7 @@ interface PurgeResult {
 }
 
 /** Publishes the events of one request. It never fails: publishing is best effort. */
-export type PublishPurge = (result: PurgeResult) => EventCounts;
+export type PublishPurge = (result: PurgeResult, context: LogContext) => EventCounts;
 
 const NOTHING: EventCounts = { attempted: 0, published: 0, retention_evicted: 0, failed: 0 };
 
@@ -35,7 +36,7 @@ export function openPurgeEvents(
 ): PublishPurge {
   if (zone === undefined || channel === undefined || mode === 'off') return () => ({ ...NOTHING });
   const ring = openRing(worker.zone(zone), worker.workerId);
-  return (result) => {
+  return (result, context) => {
     const counts = { ...NOTHING };
     for (const { type, payload } of eventsOf(result, mode)) {
       counts.attempted++;
@@ -48,6 +49,7 @@ export function openPurgeEvents(
       worker.log.write(
         'warn',
         `${counts.failed} events of a purge were not published on "${channel}": the ring is busy`,
+        context,
       );
     return counts;
   };

@@ -6,6 +6,7 @@ import {
   type Handler,
   isRead,
   type KnowsHost,
+  logContext,
   stateKey,
   writeRefusal,
 } from '../../http/index.ts';
@@ -58,7 +59,7 @@ export function compileTagsApi(
         tag: '',
         error: `the query must be tag=NAME, with at most ${TAG_BYTES} bytes`,
       });
-    const [purged = 0] = await purgeTargets(targets, [tag]);
+    const [purged = 0] = await purgeTargets(targets, [tag], logContext(x));
     x.setState(LAST_PURGE, { tag, purged });
     x.send(200, 'application/json', JSON.stringify({ tag, purged, physical_cache_invalidated: true }));
   };

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caches, CacheStore, OtherGateways } from '../../cache/index.ts';
+import type { LogContext } from '../../log/index.ts';
 import type { Purge } from '../../zone/index.ts';
 import type { CachePurgeConfig, PurgeMatch } from './directives.ts';
 
@@ -87,10 +88,14 @@ function faultOf(
 export async function purgeTargets(
   { stores, kind, others }: Targets,
   texts: readonly string[],
+  context: LogContext,
 ): Promise<readonly number[]> {
   if (texts.length === 0) return [];
   const distinct = [...new Set(texts)];
-  void others?.tell(stores.map(({ name: zone }) => ({ zone, kind, texts: distinct })));
+  void others?.tell(
+    stores.map(({ name: zone }) => ({ zone, kind, texts: distinct })),
+    context,
+  );
   const perStore = await Promise.all(stores.map((store) => store.purgeAll({ kind, texts: distinct }, 'api')));
   const left = new Map(
     distinct.map((text, nth) => [text, perStore.reduce((sum, counts) => sum + (counts[nth] ?? 0), 0)]),
