@@ -53,8 +53,9 @@ class Vitals {
     metrics.sample(HEAP, worker, () => getHeapStatistics().used_heap_size);
     metrics.collect('gauge', { metric: MEMORY, read: () => process.memoryUsage.rss() });
     metrics.collect('counter', { metric: CPU, read: cpuSeconds });
-    const limit = openFilesLimit();
-    if (Number.isFinite(limit)) metrics.collect('gauge', { metric: MOST_OPEN, read: () => limit });
+    // Read each time: prlimit changes it while the process runs.
+    if (Number.isFinite(openFilesLimit()))
+      metrics.collect('gauge', { metric: MOST_OPEN, read: openFilesLimit });
     if (countOpenFiles() !== undefined)
       metrics.collect('gauge', { metric: OPEN, read: () => countOpenFiles() ?? NaN });
   }

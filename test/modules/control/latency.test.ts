@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,6 +169,24 @@ test('requests that were refused are counted by location and by what refused the
     'gw_http_refused_total{location="= /small",by="client_max_body_size"}': 1,
   });
 });
+
+test.skipIf(spawnSync('prlimit', ['--version']).status !== 0)(
+  'process_max_fds is the limit of the running process, whatever worker_rlimit_nofile asks for',
+  async (t) => {
+    const gw = await startGateway(t, `server { ${METRICS} }`, {
+      main: 'worker_rlimit_nofile 64;',
+      fresh: true,
+    });
+    const limit = (): number =>
+      Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${gw.pid}/limits`, 'utf8'))?.[1]);
+    // The directive lowers nothing.
+    expect(limit()).toBeGreaterThan(64);
+    expect((await scrape(gw)).get('process_max_fds')).toBe(limit());
+    spawnSync('prlimit', [`--pid=${gw.pid}`, '--nofile=1000:']);
+    expect(limit()).toBe(1_000);
+    expect((await scrape(gw)).get('process_max_fds')).toBe(1_000);
+  },
+);
 
 test('the process tells its open files and their limit, each worker its CPU time and restarts from the start', async (t) => {
   const gw = await startGateway(t, `server { ${METRICS} }`, { workers: 2, fresh: true });
