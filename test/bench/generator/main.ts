@@ -83,7 +83,8 @@ class Generator {
   #send(): void {
     let sent = 0;
     while (sent < this.#due.length && this.#free.length > 0) {
-      this.#sendOne(this.#free.pop() as Lane, this.#due[sent++] as number);
+      // All lanes in turns: servers close connections on which nothing is ever asked.
+      this.#sendOne(this.#free.shift() as Lane, this.#due[sent++] as number);
     }
     if (sent > 0) this.#due.splice(0, sent);
   }

@@ -87,7 +87,7 @@ const linesOf = (gw: Gateway): number => gw.errorLog().match(/ OTel \w+: /g)?.le
 
 const confOf = (protocol: Protocol, port: number): string => `
   otel_exporter { endpoint 127.0.0.1:${port}; protocol ${protocol}; interval 1s; ${LOAD.queue} }
-  otel_logs access; otel_metrics on; access_log off;
+  otel_logs access; otel_metrics on; access_log off; keepalive_requests 100000000; keepalive_timeout 1h;
   server {
     location / { otel_trace on; return 200; }
     location = /metrics { control_api metrics; }
