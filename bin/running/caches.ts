@@ -33,6 +33,10 @@ interface CacheStatus {
   readonly maxBytes: number;
   readonly indexFreeBytes: number;
   readonly loading: boolean;
+  /** Since when writing to the disk has failed (ISO 8601). */
+  readonly failingSince: string | null;
+  /** Faults of the disk since the start. */
+  readonly diskFaults: number;
   readonly requests: number;
   /** The part of the requests that were served without the upstream; 0 to 1. */
   readonly hitRatio: number;
@@ -73,6 +77,10 @@ function statusOf(samples: readonly MetricSample[]): readonly CacheStatus[] {
     const sum = (some: readonly MetricSample[]): number =>
       some.reduce((total, { value }) => total + value, 0);
     const requests = sum(counts);
+    const faults = of.filter(
+      ({ name, labels }) => name === 'gw_cache_faults_total' && labels['kind'] === 'disk',
+    );
+    const failingSince = gauge('failing_since_timestamp_seconds');
     const served = sum(counts.filter(({ labels }) => SERVED.has(labels['status'] ?? '')));
     return {
       zone,
@@ -81,6 +89,8 @@ function statusOf(samples: readonly MetricSample[]): readonly CacheStatus[] {
       maxBytes: gauge('max_bytes'),
       indexFreeBytes: gauge('index_free_bytes'),
       loading: gauge('loading') === 1,
+      failingSince: failingSince === 0 ? null : new Date(failingSince * 1_000).toISOString(),
+      diskFaults: sum(faults),
       requests,
       hitRatio: requests === 0 ? 0 : served / requests,
     };
@@ -91,16 +101,22 @@ function tableOf(caches: readonly CacheStatus[]): string {
   if (caches.length === 0) return 'no caches\n';
   return columns([
     ['ZONE', 'ENTRIES', 'SIZE', 'LIMIT', 'REQUESTS', 'SERVED', 'STATE'],
-    ...caches.map(({ zone, entries, bytes, maxBytes, requests, hitRatio, loading }) => [
-      visible(zone),
-      String(entries),
-      sizeText(bytes),
-      maxBytes === 0 ? '-' : sizeText(maxBytes),
-      String(requests),
-      requests === 0 ? '-' : `${(hitRatio * 100).toFixed(1)} %`,
-      loading ? 'loading' : 'ready',
+    ...caches.map((cache) => [
+      visible(cache.zone),
+      String(cache.entries),
+      sizeText(cache.bytes),
+      cache.maxBytes === 0 ? '-' : sizeText(cache.maxBytes),
+      String(cache.requests),
+      cache.requests === 0 ? '-' : `${(cache.hitRatio * 100).toFixed(1)} %`,
+      stateOf(cache),
     ]),
   ]);
+}
+
+function stateOf({ loading, failingSince, diskFaults }: CacheStatus): string {
+  if (failingSince === null) return loading ? 'loading' : 'ready';
+  const faults = diskFaults === 1 ? '1 fault' : `${diskFaults} faults`;
+  return `writes fail since ${failingSince.replace(/\.\d+/, '')} (${faults})`;
 }
 
 function sizeText(bytes: number): string {

@@ -71,9 +71,11 @@ for (const { fails, code, makesRoom } of faults) {
         expect.stringMatching(/^crit .*\(\) ".*" failed \(\d+: .*\), cache "one" stores nothing for 10s$/),
       ]);
       await expect.poll(() => filesIn(directory.path).length).toBe(makesRoom ? 0 : 1);
-      store.index.pauseUntil(0);
+      expect(store.index.disk.failingSinceMs).toBeGreaterThan(Date.now() - 60_000);
+      store.index.disk.pauseUntil(0);
       // An entry that is being removed to make room is not replaced at that moment.
       await expect.poll(() => put(store, '/a', pieces)).toBe(true);
+      expect(store.index.disk.failingSinceMs).toBe(0);
       const found = await look(store, '/a');
       expect(found.entry?.sizeBytes).toBe(pieces.reduce((sum, { length }) => sum + length, 0));
       found.entry?.release();

@@ -1,6 +1,9 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../harness/gateway.ts';
 import { wholeFile } from '../harness/owner.ts';
+import { smallDisk } from '../harness/small-disk.ts';
 import { startOrigin } from '../modules/proxy/cache/origin.ts';
 import { firstAsProgram } from './in-process.ts';
 
@@ -40,12 +43,44 @@ test('the status tells what each cache holds and serves', async () => {
   expect(stdout).toMatch(/^pages +2 +\d+ B +10\.0 MB +\d+ +\d+\.\d % +ready$/m);
   expect(stdout).toMatch(/^other +0 +0 B +- +0 +- +ready$/m);
   const one = JSON.parse((await cache('status', 'pages', '--json')).stdout) as unknown;
-  expect(one).toMatchObject([{ zone: 'pages', entries: 2, maxBytes: 10_485_760, loading: false }]);
+  expect(one).toMatchObject([
+    { zone: 'pages', entries: 2, maxBytes: 10_485_760, loading: false, failingSince: null, diskFaults: 0 },
+  ]);
   expect(await cache('status', 'none')).toEqual({
     code: 1,
     stdout: '',
     stderr: 'gw: there is no cache "none"\n',
   });
+});
+
+test('the status tells since when the disk of a cache takes nothing', async (t) => {
+  const disk = smallDisk(t, '256k');
+  if (disk === undefined) return t.skip('this account cannot mount a file system');
+  const origin = await startOrigin(t);
+  const gateway = await startGateway(
+    t,
+    `proxy_cache_path ${disk}/cache keys_zone=full:1m use_temp_path=off;
+     server {
+       location / { proxy_cache full; proxy_cache_key $uri; add_header X-Cache $upstream_cache_status;
+         proxy_pass http://127.0.0.1:${origin.port}; }
+       location = /metrics { control_api metrics; }
+     }`,
+    { workers: 2 },
+  );
+  const status = async (...args: string[]): Promise<string> =>
+    (await gw(gateway.dir, ['cache', 'status', '-c', 'gw.conf', ...args])).stdout;
+  const filler = join(disk, 'filler');
+  writeFileSync(filler, '');
+  expect(() => {
+    for (;;) appendFileSync(filler, Buffer.alloc(4_096));
+  }).toThrow('ENOSPC');
+  const beforeMs = Date.now();
+  await gateway.expect('GET /a', { status: 200 });
+  await expect
+    .poll(() => status())
+    .toMatch(/^full .* writes fail since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(1 fault\)$/m);
+  const [{ failingSince, diskFaults }] = JSON.parse(await status('--json'));
+  expect([Date.parse(failingSince) >= beforeMs - 1_000, diskFaults]).toEqual([true, 1]);
 });
 
 test('responses are purged by key and by prefix', async () => {

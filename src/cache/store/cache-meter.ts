@@ -20,6 +20,10 @@ const BYTES = { name: 'gw_cache_bytes', help: 'Bytes of stored responses on disk
 const MAX_BYTES = { name: 'gw_cache_max_bytes', help: 'Limit of these bytes; 0: none.' };
 const ENTRIES = { name: 'gw_cache_entries', help: 'Stored responses.' };
 const INDEX_FREE = { name: 'gw_cache_index_free_bytes', help: 'Room in the index.' };
+const FAILING = {
+  name: 'gw_cache_failing_since_timestamp_seconds',
+  help: 'When writing to the disk began to fail; 0: it succeeds.',
+};
 const LOADING = { name: 'gw_cache_loading', help: '1 while the directory is read after a start.' };
 
 /** The reasons why entries are removed before they are replaced. */
@@ -53,6 +57,7 @@ export class CacheMeter {
       metrics.collect('gauge', { metric: MAX_BYTES, labels, read: () => maxBytes }),
       metrics.collect('gauge', { metric: ENTRIES, labels, read: () => index.facts().entries }),
       metrics.collect('gauge', { metric: INDEX_FREE, labels, read: () => index.facts().freeBytes }),
+      metrics.collect('gauge', { metric: FAILING, labels, read: () => index.disk.failingSinceMs / 1_000 }),
       metrics.collect('gauge', { metric: LOADING, labels, read: () => Number(!index.isLoaded) }),
     ];
   }

@@ -122,7 +122,7 @@ export class CacheStore implements FillTarget {
 
   /** Begins to store a response; `undefined`: storing pauses after a fault of the disk. */
   fill(filling: Filling): Fill | undefined {
-    return this.index.pausedUntilMs > this.now() ? undefined : new Fill(this, filling);
+    return this.index.disk.pausedUntilMs > this.now() ? undefined : new Fill(this, filling);
   }
 
   /** Begins to store the variants of a key. From now on, lookups wait for that. */
@@ -212,6 +212,7 @@ export class CacheStore implements FillTarget {
     const varies = description.varies !== undefined;
     const facts = { sizeBytes, validMs: times.validMs, isChecked: true, varies };
     const indexed = this.index.finishStore(name.digest, facts);
+    this.index.disk.succeeded();
     if (indexed === 'purged') void this.remove([name]);
     // The index has the time at which the storing began: a use after that has not been recorded yet.
     else if (indexed && entry) this.#keep({ name, entry, indexed, touchedMs: times.storedMs });
@@ -224,10 +225,11 @@ export class CacheStore implements FillTarget {
   /** Pauses the storing for a while, and logs that once. */
   diskFault(call: string, error: unknown): void {
     this.meter.fault('disk');
+    this.index.disk.failed(this.now());
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) void this.evict('free', EVICTED);
     const nowMs = this.now();
-    if (this.index.pausedUntilMs > nowMs) return;
-    this.index.pauseUntil(nowMs + PAUSE_MS);
+    if (this.index.disk.pausedUntilMs > nowMs) return;
+    this.index.disk.pauseUntil(nowMs + PAUSE_MS);
     const failure = systemFailure(call, this.directory.path, error);
     this.#parts.log.write('crit', `${failure}, cache "${this.name}" stores nothing for 10s`);
   }

@@ -1,6 +1,7 @@
 import { MAGIC_WORD, type Memory, memoryOf, VERSION_WORD } from '../header.ts';
 import { setAlive, ZoneLock } from '../lock.ts';
 import { CacheTable, type EntryFacts, payloadOf } from './cache-table.ts';
+import { DiskState } from './disk-state.ts';
 import {
   BLOCK_BYTES,
   BYTES_DOUBLE,
@@ -12,7 +13,6 @@ import {
   LOADED_WORD,
   LOCKED,
   OWNER,
-  PAUSED_DOUBLE,
   PURGES_WORD,
   REMEMBERED,
   repairCache,
@@ -105,6 +105,7 @@ const FILES: Readonly<Record<number, 'stored' | 'arriving'>> = {
  * index.
  */
 export class CacheIndex {
+  readonly disk: DiskState;
   readonly #table: CacheTable;
   readonly #memory: Memory;
   readonly #lock: ZoneLock;
@@ -114,6 +115,7 @@ export class CacheIndex {
     if (memory.u32[MAGIC_WORD] !== CACHE_MAGIC || memory.u32[VERSION_WORD] !== CACHE_VERSION)
       throw new TypeError('the shared memory does not hold the index of a cache of this layout');
     this.#memory = memory;
+    this.disk = new DiskState(memory);
     this.#table = new CacheTable(memory);
     this.#mine = threadId + 1;
     setAlive(memory.i32, threadId);
@@ -386,15 +388,6 @@ export class CacheIndex {
   /** Records that every file of the directory is in the index. */
   setLoaded(): void {
     Atomics.store(this.#memory.i32, LOADED_WORD, 1);
-  }
-
-  /** Nothing is stored before this time, since the disk had a fault. */
-  get pausedUntilMs(): number {
-    return this.#memory.f64[PAUSED_DOUBLE] as number;
-  }
-
-  pauseUntil(timeMs: number): void {
-    this.#memory.f64[PAUSED_DOUBLE] = timeMs;
   }
 
   #insert(digest: Uint8Array, key: string, tags: readonly string[]): number {

@@ -18,6 +18,7 @@ import {
  *             48 f64 bytes on disk   56 u32 FNV-1a of the directory   60 i32 seat (0, or the id + 1 of the thread that
  *             looks after the directory)   76 i32 loaded (1: every file of the directory is in the index)
  *             80 u32 last ticket   84 u32 purges so far   88 f64 no storing before this time (ms)
+ *             96 f64 since when writing to the disk has failed (ms; 0: it succeeds)
  *   purges    at 192: records of 32 bytes (purges.ts), more in a larger index
  *   buckets   u32 each, the first entry of that digest
  *   blocks    160 bytes each, numbered from 1, so that 0 means "none"
@@ -56,6 +57,7 @@ export const LOADED_WORD = 19;
 export const TICKET_WORD = 20;
 export const PURGES_WORD = 21;
 export const PAUSED_DOUBLE = 11;
+export const FAILING_DOUBLE = 12;
 
 export const PURGES_AT = HEADER_BYTES;
 export const PURGE_BYTES = 32;

@@ -109,7 +109,7 @@ function stateOf(
     indexBytes: capacityBytes,
     indexFreeBytes: freeBytes,
     isLoading: !isLoaded,
-    pausedUntilMs: index.pausedUntilMs,
+    failingSinceMs: index.disk.failingSinceMs,
     requests: counted('gw_cache_requests_total', 'status'),
     evictions: counted('gw_cache_evictions_total', 'reason'),
     notStored: counted('gw_cache_not_stored_total', 'reason'),

@@ -310,8 +310,8 @@ export interface CacheState {
   readonly indexFreeBytes: number;
   /** The directory is still being read after a start. */
   readonly isLoading: boolean;
-  /** After a fault of the disk nothing is stored until then; 0: there was none. */
-  readonly pausedUntilMs: number;
+  /** Since when writing to the disk has failed; 0: it succeeds. */
+  readonly failingSinceMs: number;
   /** Requests by cache status: `HIT`, `MISS` … */
   readonly requests: Readonly<Record<string, number>>;
   /** Responses that were removed or not stored, by reason; faults by kind. */

@@ -63,7 +63,7 @@ test('the console shows the contents, the statuses and the largest responses of 
   const sizes = Array.from({ length: 12 }, (_, n) => (n + 1) * 100);
   await store(gw, ...sizes.map((size) => `/a${size}`));
   const cache = await cacheOf(gw, zone);
-  expect(cache).toMatchObject({ entries: 12, maxBytes: 10_485_760, isLoading: false, pausedUntilMs: 0 });
+  expect(cache).toMatchObject({ entries: 12, maxBytes: 10_485_760, isLoading: false, failingSinceMs: 0 });
   expect(cache?.directory).toMatch(new RegExp(`/${zone}$`));
   expect(cache?.requests).toMatchObject({ MISS: 12 });
   expect(cache?.requests['HIT']).toBeGreaterThanOrEqual(12);

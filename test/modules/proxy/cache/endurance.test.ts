@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../../../harness/gateway.ts';
+import { smallDisk } from '../../../harness/small-disk.ts';
 import { perTier } from '../../../harness/tier.ts';
 import { sabotage, SABOTAGED } from '../../../master/saboteur.ts';
 import { cached, cacheStatus, movableClock, type Origin, startOrigin } from './origin.ts';
@@ -73,31 +73,13 @@ async function readAndKill(gw: Gateway, delayMs: number): Promise<ReadonlySet<st
   return hits;
 }
 
-/** Mounts a separate file system; `undefined` if this account cannot. */
-function smallDisk(t: TestContext, megabytes: number): string | undefined {
-  const dir = mkdtempSync(join(tmpdir(), 'gw-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0777`, 'tmpfs', dir], {
-      stdio: 'ignore',
-    });
-  } catch {
-    rmSync(dir, { recursive: true });
-    return undefined;
-  }
-  t.onTestFinished(() => {
-    execFileSync('umount', [dir]);
-    rmSync(dir, { recursive: true });
-  });
-  return dir;
-}
-
 const DISK = perTier({
   short: { megabytes: 4, bytes: 100_000, misses: 300 },
   long: { megabytes: 64, bytes: 1_048_576, misses: 10_000 },
 });
 
 test(`${DISK.misses} responses to a disk that has room for some: every one arrives whole`, async (t) => {
-  const disk = smallDisk(t, DISK.megabytes);
+  const disk = smallDisk(t, `${DISK.megabytes}m`);
   if (disk === undefined) return t.skip('this account cannot mount a file system');
   const origin = await startOrigin(t);
   serveBodies(origin, () => DISK.bytes);
@@ -119,7 +101,7 @@ test(`${DISK.misses} responses to a disk that has room for some: every one arriv
 }, 600_000);
 
 test('below "min_free" the least recently used responses go', async (t) => {
-  const disk = smallDisk(t, 4);
+  const disk = smallDisk(t, '4m');
   if (disk === undefined) return t.skip('this account cannot mount a file system');
   const origin = await startOrigin(t);
   serveBodies(origin, () => 100_000);

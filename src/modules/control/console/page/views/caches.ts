@@ -187,8 +187,9 @@ function reasons(what: string, counts: Readonly<Record<string, number>>): readon
   return [`${count(sum(known.map(([, value]) => value)))} ${what} (${words})`];
 }
 
-function troubleOf({ isLoading, pausedUntilMs }: CacheState, nowMs: number): string | undefined {
-  if (pausedUntilMs > nowMs) return 'The disk had a fault: nothing is stored for some seconds. See the log.';
+function troubleOf({ isLoading, failingSinceMs }: CacheState, nowMs: number): string | undefined {
+  if (failingSinceMs > 0)
+    return `Writing to the disk fails; the first time was ${ago(failingSinceMs, nowMs)}. See the log.`;
   if (isLoading) return 'The directory is being read: more is stored than these numbers show.';
   return undefined;
 }
