@@ -3,17 +3,15 @@ import type { RequestHead } from './protocol.ts';
 
 /**
  * Returns the head of a request in which the span of a try stands in place of that of the client's request. The ids are of
- * the same length, so that nothing else changes. A head without the trace is returned as it is.
+ * the same length, so that nothing else changes; a configured header may repeat them. A head without the trace is returned as it is.
  */
 export function withSpan(request: RequestHead, trace: RequestTrace, spanId: string): RequestHead {
   const before = `${trace.traceId}-${trace.spanId}`;
   const after = `${trace.traceId}-${spanId}`;
   const { head, fields } = request;
-  if (fields) return { ...request, fields: fields.map((field) => field.replace(before, after)) };
-  if (typeof head === 'string') return { ...request, head: head.replace(before, after) };
-  const at = Buffer.from(head.buffer, head.byteOffset, head.byteLength).indexOf(before, 0, 'latin1');
-  if (at < 0) return request;
+  if (fields) return { ...request, fields: fields.map((field) => field.replaceAll(before, after)) };
+  if (typeof head === 'string') return { ...request, head: head.replaceAll(before, after) };
   const own = Buffer.from(head);
-  own.write(after, at, 'latin1');
+  for (let at = -1; (at = own.indexOf(before, at + 1, 'latin1')) >= 0;) own.write(after, at, 'latin1');
   return { ...request, head: own };
 }

@@ -11,7 +11,14 @@ import {
 } from '../../forwarding/index.ts';
 import type { FastcgiConfig } from './config.ts';
 import { paramText } from './param-text.ts';
-import { beginRecord, PARAMS_END, paramRecords, REQUEST_END, STDIN_RECORDS } from './records.ts';
+import {
+  beginRecord,
+  MOST_RECORD_BYTES,
+  PARAMS_END,
+  paramRecords,
+  REQUEST_END,
+  STDIN_RECORDS,
+} from './records.ts';
 
 /** Compiles the FastCGI protocol of a `fastcgi_pass`. */
 export function compileFastcgi(
@@ -41,10 +48,19 @@ function compileHead(config: FastcgiConfig, isForCache: boolean, build: Build): 
   const giveParams = compileParams({ params: rules, passesHeaders, isForCache }, build);
   const begin = beginRecord(keepsConnection);
   return (x, { bodyBytes, method }) => {
+    let records = begin;
     let params = '';
-    const add = (name: string, value: string): void => void (params += paramText(name, value));
+    const add = (name: string, value: string): void => {
+      const text = paramText(name, value);
+      // A record ends between parameters if it can: the ids of a trace are replaced in the finished head.
+      if (params.length + text.length > MOST_RECORD_BYTES) {
+        records += paramRecords(params);
+        params = '';
+      }
+      params += text;
+    };
     giveParams(x, add, method);
-    const records = begin + paramRecords(params);
+    records += paramRecords(params);
     const asked = { encoding: 'latin1', method: method ?? x.method } as const;
     if (bodyBytes === 0) return { ...asked, head: records + REQUEST_END };
     return { ...asked, head: records + PARAMS_END, framing: STDIN_RECORDS };

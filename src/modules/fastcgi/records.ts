@@ -6,7 +6,7 @@ export const RECORD = { BEGIN: 1, END: 3, PARAMS: 4, STDIN: 5, STDOUT: 6, STDERR
 export const HEADER_BYTES = 8;
 
 /** The largest content of a record that needs no padding. */
-const MOST_BYTES = 65_528;
+export const MOST_RECORD_BYTES = 65_528;
 
 /** The id of a request. A connection has one request at a time. */
 export const REQUEST_ID = 1;
@@ -49,10 +49,10 @@ export const REQUEST_END = PARAMS_END + textOf(STDIN_END);
 
 /** Returns the records of the parameters, as many as their length needs. */
 export function paramRecords(content: string): string {
-  if (content.length <= MOST_BYTES) return paramRecord(content);
+  if (content.length <= MOST_RECORD_BYTES) return paramRecord(content);
   let text = '';
-  for (let from = 0; from < content.length; from += MOST_BYTES)
-    text += paramRecord(content.slice(from, from + MOST_BYTES));
+  for (let from = 0; from < content.length; from += MOST_RECORD_BYTES)
+    text += paramRecord(content.slice(from, from + MOST_RECORD_BYTES));
   return text;
 }
 

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Collector, startCollector } from '../../harness/collector.ts';
-import { oneGateway } from '../../harness/gateway.ts';
+import { oneGateway, startGateway } from '../../harness/gateway.ts';
 import { startHttp2 } from '../../harness/http2-upstream.ts';
 import type { Owner } from '../../harness/owner.ts';
 import { startPeer } from '../../harness/peer.ts';
+import { startProgram } from '../../harness/scripted-program.ts';
 
 const load = oneGateway();
 
@@ -186,6 +187,28 @@ for (const protocol of ['fastcgi', 'uwsgi', 'scgi'] as const) {
     expect(peer.heard()).toContain(`00-${attempt?.traceId}-${attempt?.spanId}-01`);
   });
 }
+
+test('a try over FastCGI sends its own id, wherever a record of parameters ends', async (t) => {
+  const collector = await startCollector(t);
+  const program = await startProgram(t, 'fastcgi', () => ['Content-Type: text/plain\r\n\r\n', 'ok']);
+  const gw = await startGateway(
+    t,
+    `${exporter(collector)} otel_trace_context propagate; otel_child_spans on;
+     large_client_header_buffers 4 200k;
+     server { location / { fastcgi_param COPY $http_traceparent; fastcgi_pass 127.0.0.1:${program.port}; } }`,
+  );
+  // The first record takes 65,528 bytes: in one of these requests it would end inside of the ids, which have 49.
+  const fillers = Array.from({ length: 12 }, (_, step) => 65_000 + step * 45);
+  for (const [nth, bytes] of fillers.entries()) {
+    await gw.expect('GET /', { status: 200 }, { headers: { 'X-Filler': 'f'.repeat(bytes) } });
+    await collector.waitForSpans(2 * (nth + 1));
+    const attempt = collector.spans().findLast(({ kind }) => kind === 3);
+    const [request] = program.heard();
+    const { HTTP_TRACEPARENT, COPY, HTTP_X_FILLER = '' } = Object.fromEntries(request?.params ?? []);
+    const own = `00-${attempt?.traceId}-${attempt?.spanId}-01`;
+    expect([bytes, HTTP_TRACEPARENT, COPY, HTTP_X_FILLER.length]).toEqual([bytes, own, own, bytes]);
+  }
+});
 
 for (const pass of ['proxy_http_version 2; proxy_pass http://', 'grpc_pass grpc://']) {
   test(`a try with "${pass}" sends its own id`, async (t) => {
