@@ -38,7 +38,8 @@ interface CertificateStatus {
   readonly names: readonly string[];
   /** Times in ISO 8601; `null`: there is no certificate. */
   readonly notAfter: string | null;
-  readonly nextTry: string;
+  /** `null`: only the gateway knows. */
+  readonly nextTry: string | null;
   /** Of the last order, if it failed. */
   readonly fault: string | null;
 }
@@ -105,7 +106,7 @@ async function statusOf({ id, issuer, names }: Known): Promise<CertificateStatus
     issuer: issuer.name,
     names: names.length > 0 ? names : (facts?.names.map(({ value }) => value) ?? []),
     notAfter: facts ? timeOf(facts.notAfterMs) : null,
-    nextTry: timeOf(Math.max(nextMs, Date.now())),
+    nextTry: nextMs === undefined ? null : timeOf(Math.max(nextMs, Date.now())),
     fault: fault === '' ? null : fault,
   };
 }
@@ -114,19 +115,22 @@ function timeOf(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+/, '');
 }
 
+const ASK = 'gw status asks the gateway, if a location has "control_api certificates"\n';
+
 function tableOf(statuses: readonly CertificateStatus[]): string {
   if (statuses.length === 0) return 'no certificates\n';
-  return columns([
+  const table = columns([
     ['CERTIFICATE', 'ISSUER', 'NAMES', 'VALID UNTIL', 'NEXT ORDER', 'LAST FAULT'],
     ...statuses.map(({ id, issuer, names, notAfter, nextTry, fault }) => [
       visible(id),
       issuer,
       visible(names.join(' ')),
       notAfter ?? '-',
-      nextTry,
+      nextTry ?? 'unknown',
       fault === null ? '-' : visible(fault),
     ]),
   ]);
+  return statuses.some(({ nextTry }) => nextTry === null) ? table + ASK : table;
 }
 
 /** `gw acme record`. Exit code 1: there is no account yet, or the authority does not say how it is called. */

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -14,6 +15,7 @@ import { type AcmeAuthority, startAuthority } from '../harness/acme-authority.ts
 import { clientOf, dns, issue } from '../acme/protocol/account-of.ts';
 import { directoryWith, gw, type Said } from './command.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { smallDisk } from '../harness/small-disk.ts';
 import { startOrdering } from '../modules/acme/ordering.ts';
 import type { Owner } from '../harness/owner.ts';
 
@@ -62,6 +64,24 @@ test('gw acme status lists the certificates with what is kept of them', async (t
   expect(table.stdout).toMatch(/^CERTIFICATE +ISSUER +NAMES +VALID UNTIL +NEXT ORDER +LAST FAULT\n/);
   expect(table.stdout).not.toContain('PRIVATE');
   expect(authority.asked.filter((step) => step === 'newOrder')).toHaveLength(1);
+});
+
+test('gw acme status knows no next order while the state cannot be written', async (t) => {
+  const state = smallDisk(t, '64k');
+  if (state === undefined) return t.skip('this account cannot mount a file system');
+  chmodSync(state, 0o700);
+  expect(() => writeFileSync(join(state, 'filler'), Buffer.alloc(100_000))).toThrow('ENOSPC');
+  const dir = directoryWith(t, {
+    'gw.conf': confOf('http://127.0.0.1:1/directory').replace('state_path state', `state_path ${state}`),
+  });
+  const status = async (...args: string[]): Promise<Said> =>
+    gw(dir, ['acme', 'status', '-c', 'gw.conf', '-p', dir, ...args]);
+  const fault = `kept in memory only: write() "${state}" failed (28: No space left on device)`;
+  expect(JSON.parse((await status('--json')).stdout)).toMatchObject([{ id: ID, nextTry: null, fault }]);
+  const { stdout } = await status();
+  expect(stdout).toContain(` -            unknown     ${fault}\n`);
+  expect(stdout).toMatch(/\ngw status asks the gateway, .*"control_api certificates"\n$/);
+  expect(readdirSync(state)).toEqual(['filler']);
 });
 
 test('gw acme status shows a certificate that was never ordered', async (t) => {
