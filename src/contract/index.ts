@@ -43,6 +43,7 @@ export type {
 } from './scope.ts';
 export { openIssuerDocuments } from './issuer-documents.ts';
 export { type CertificateView, showCertificates } from './certificate-view.ts';
+export { openStatementLists, type StatementList, type StatementView } from './statements.ts';
 export { type AuthResult, compileAuthCounter, compileCounter } from './result-counter.ts';
 export type { Build, LocationFacts } from './build.ts';
 export { isSecretVariable, loggedCapture, loggedValue, loggedVariable } from './logged-value.ts';

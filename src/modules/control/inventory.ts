@@ -8,6 +8,7 @@ import { cacheProbe, health, live, ready, sessionProbe, system } from './health.
 import { keyval } from './keyval/api.ts';
 import { metrics } from './metrics.ts';
 import { type ControlConfig, type RouteDescription, inventoryRoutes, WHOLE_INVENTORY } from './resources.ts';
+import { statements } from './statements.ts';
 import { metricsDescribe, metricsRender } from './statsd.ts';
 
 /** `/runtime/describe`: gives the routes of this configuration. `inventory` is called at request time. */
@@ -55,6 +56,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   metricsRender,
   metricsDescribe,
   metrics,
+  statements,
   cluster,
   certificates,
   live,

@@ -4,6 +4,7 @@ import {
   type LocationFacts,
   moduleFor,
   openIssuerDocuments,
+  openStatementLists,
   type TrialApi,
   TrialRefusal,
   type WorkerScope,
@@ -39,6 +40,7 @@ import { compileDbrest, type DbrestResources } from './location.ts';
 import { mcpPath } from './request/index.ts';
 import { openShare, type ShareKey } from './schema/index.ts';
 import { openSession } from './session/index.ts';
+import { KnownStatements } from './statement-runs.ts';
 import { type StreamResources, openStreams, zonesOf } from './live/index.ts';
 
 export type * as dbrestTools from './tools/index.ts';
@@ -148,8 +150,10 @@ export const dbrest = moduleFor<DbrestConfig>()<VersionedResources>({
       worker,
     );
     const file = { pass: pass as DbrestPass, poolSize: size, poolLifetimeMs: maxAgeMs, ...config };
+    const statements = openStatements(worker);
     return {
       database,
+      statementsAt: (location) => statements.at(targetName(target), location),
       authenticator: authenticate(config),
       offerTrials: (location, configNow) => {
         if (!location.nameless) worker.addTrials(trialsOf({ configNow, location, database, target }));
@@ -202,6 +206,20 @@ function openDatabase(
       }),
     (opened) => opened.close(),
   );
+}
+
+/** The statements of this worker, which status pages show. */
+function openStatements(worker: WorkerScope): KnownStatements {
+  const lists = openStatementLists(worker);
+  const { known } = worker.share(
+    'dbrest: statements',
+    () => {
+      const opened = new KnownStatements();
+      return { known: opened, end: lists.add(() => opened.read()) };
+    },
+    ({ end }) => end(),
+  );
+  return known;
 }
 
 type Authenticate = (config: TokensConfig) => Authenticator;

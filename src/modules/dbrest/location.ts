@@ -25,6 +25,7 @@ import { compileNotes, notesOf, relationOf } from './variables.ts';
 import { type Caller, compilePipeline, type Pipeline, type Serve, type Steps } from './pipeline.ts';
 import { bodyLimitOf } from './request/index.ts';
 import { compileStreams, type StreamResources } from './live/index.ts';
+import type { RunsOf } from './statement-runs.ts';
 
 /** The resources of a location. */
 export interface DbrestResources {
@@ -40,18 +41,20 @@ export interface DbrestResources {
   ) => void;
   /** Present where clients can follow events. */
   readonly streams?: StreamResources | undefined;
+  /** Returns what counts the statements of a location; absent where none run. */
+  readonly statementsAt?: (location: string) => RunsOf;
   /** Present only where requests are explained instead of served. */
   readonly explain?: (build: Build) => Explainer;
 }
 
 /** `dbrest_pass`: authenticates, parses, plans and runs a request, then responds. Every error becomes a response. */
 export function compileDbrest(config: DbrestConfig, resources: DbrestResources, build: Build): LocationParts {
-  const { database, authenticator, offerTrials } = resources;
-  const { outage } = database;
+  const { authenticator, offerTrials } = resources;
+  const { outage } = resources.database;
   offerTrials?.(build.location, () => config);
   const callers = compileCallers(authenticator, build);
   const cors = compileCors(config.corsOrigins);
-  const pipeline = compilePipeline(config, database, build);
+  const pipeline = compilePipeline(config, resources, build);
   const { headOf, methodsOf } = pipeline.steps;
   const allowed: MethodsOf = async (x, role) => methodsOf(headOf(x), role);
   const noting = compileNoting(build, callers, headOf);
@@ -185,9 +188,9 @@ function compileServers(
   { database, streams: resources, pipeline, respond }: ServerParts,
   build: Build,
 ): ((x: Exchange) => Serve | undefined) | undefined {
-  const { steps, guard, batches } = pipeline;
+  const { steps, guard, batches, runsOf } = pipeline;
   const mcp = compileMcp(config, { ...mcpParts(database, build), respond });
-  const followed = { ...steps, estimationOf: guard?.estimationOf };
+  const followed = { ...steps, estimationOf: guard?.estimationOf, runsOf };
   const streams = compileStreams(config, { streams: resources, database, steps: followed }, build);
   if (!mcp && !batches && !streams) return undefined;
   return (x) => {

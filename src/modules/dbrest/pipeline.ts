@@ -50,6 +50,7 @@ import {
   type Work,
   workOf,
 } from './sql/index.ts';
+import type { RunsOf, StatementRuns } from './statement-runs.ts';
 
 /** The identity of a request and the stopwatch for `Server-Timing`, if it is enabled. */
 export interface Caller {
@@ -74,17 +75,30 @@ interface UnplannedRequest {
 /** Serves a request of a caller. Rejects with errors that `faultOf` turns into a response. */
 export type Serve = (x: Exchange, caller: Caller) => Promise<void>;
 
+/** The database, and what counts the statements of a location in it. */
+interface PipelineParts {
+  readonly database: RestDatabase;
+  /** Absent where no statements run. */
+  readonly statementsAt?: ((location: string) => RunsOf) | undefined;
+}
+
 /** The steps after authentication. */
 export interface Pipeline {
   readonly serve: Serve;
   readonly steps: Steps;
   readonly guard: CostGuard | undefined;
   readonly batches: Batches | undefined;
+  readonly runsOf: RunsOf | undefined;
 }
 
-export function compilePipeline(config: DbrestConfig, database: RestDatabase, build: Build): Pipeline {
+export function compilePipeline(
+  config: DbrestConfig,
+  { database, statementsAt }: PipelineParts,
+  build: Build,
+): Pipeline {
   const steps = compileSteps(config, database, stepsParts(config, build));
-  const { askedBy, prepare } = compilePreparation(steps, database);
+  const runsOf = statementsAt?.(build.location.path);
+  const { askedBy, prepare } = compilePreparation(steps, database, runsOf);
   const responseOf = compileResponse(config, build);
   const guard = compileCostGuard(config, database);
 
@@ -100,12 +114,13 @@ export function compilePipeline(config: DbrestConfig, database: RestDatabase, bu
   const batches = compileBatches(config, build.location, {
     ...batchSteps(config, database, { askedBy, prepare }),
     commentOf,
+    runsOf,
     statementsOf: steps.statementsOf,
     estimationOf: (plan, statements) => guard?.estimationOf(plan, statements),
     responseOf: (x, plan, statements) =>
       responseOf(x, plan, { statements, stopwatch: undefined, held: true, isStored: false }),
   });
-  return { serve, steps, guard, batches };
+  return { serve, steps, guard, batches, runsOf };
 }
 
 interface RunSteps extends Pick<Preparation, 'prepare'> {
@@ -127,10 +142,10 @@ function compileRun(
     const prepared = await prepare(x, asked, identity.role);
     stopwatch?.lap('plan');
     if ('kind' in prepared) return respondToOptions(x, prepared, { config, stopwatch });
-    const { plan } = prepared;
+    const { plan, runs } = prepared;
     await planned?.(plan);
     const statements = steps.statementsOf(x, identity, shared ? { ...prepared, shared } : prepared);
-    const response = responseOf(x, plan, { statements, stopwatch, isStored: planned !== undefined });
+    const response = responseOf(x, plan, { statements, stopwatch, isStored: planned !== undefined, runs });
     const span = beginSpan(x, 'query', 'client')
       ?.set('db.system', 'postgresql')
       .set('db.operation.name', plan.kind === 'write' ? plan.write.kind : plan.kind);
@@ -142,6 +157,7 @@ function compileRun(
       response,
       rules: rulesOf(config, statements),
       estimation: guard?.estimationOf(plan, statements),
+      runs,
     }).catch((error: unknown) => {
       span?.end(true);
       throw asPreferred(error, plan.preferences);
@@ -156,7 +172,7 @@ function batchSteps(
   config: DbrestConfig,
   database: RestDatabase,
   { askedBy, prepare }: Preparation,
-): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'estimationOf' | 'commentOf'> {
+): Omit<BatchSteps, 'statementsOf' | 'responseOf' | 'estimationOf' | 'commentOf' | 'runsOf'> {
   return {
     database,
     async prepare(x, role) {
@@ -184,8 +200,10 @@ interface Preparation {
 export function compilePreparation(
   steps: Steps,
   database: Pick<RestDatabase, 'schema' | 'features' | 'plans'>,
+  runsOf?: RunsOf,
 ): Preparation {
-  const plans = new PlanCache(planningSteps(steps), database.plans, () => database.schema.known);
+  const known = (): Schema | undefined => database.schema.known;
+  const plans = new PlanCache(planningSteps(steps), { kept: database.plans, known, runsOf });
   const parse = async (x: Exchange, args: string): Promise<ParsedHead> => {
     const head = steps.headOf(x);
     const features = needsFeatures(head) ? await database.features() : undefined;
@@ -207,7 +225,9 @@ export function compilePreparation(
       if (kept) return kept;
       const request = requestWith(shape ? await parse(x, args) : parsed, content);
       const plan = await steps.planOf(request, role);
-      return plan.kind === 'options' ? plan : { plan, work: steps.workOf(plan) };
+      if (plan.kind === 'options') return plan;
+      const work = steps.workOf(plan);
+      return { plan, work, runs: runsOf?.(work.main.statement.text, role) };
     },
   };
 }
@@ -276,6 +296,7 @@ interface PreparedRun {
   readonly response: OpenResponse;
   readonly rules: DbrestConfig;
   readonly estimation: Estimation | undefined;
+  readonly runs: StatementRuns | undefined;
 }
 
 /** Runs a plan. Responses that a write may have changed are removed from the caches before its own is sent. */
@@ -363,14 +384,14 @@ function keepStatement(
 
 function sendStatements(
   database: RestDatabase,
-  { x, statements, comment, response, rules, estimation }: PreparedRun,
+  { x, statements, comment, response, rules, estimation, runs }: PreparedRun,
   waited?: (ms: number) => void,
 ): Promise<Results> {
   const { repeatable, isolation, leaves, shares, timeZone } = statements;
   const { sink, verdict } = response;
   const steps = runSteps(statements, sink, comment);
   const timeZones = timeZone === undefined ? undefined : [timeZone];
-  const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation, waited };
+  const order = { client: x, rules, isolation, leaves, shares, timeZones, estimation, waited, runs };
   return repeatable ? database.read(steps, order) : database.write(steps, { ...order, verdict });
 }
 

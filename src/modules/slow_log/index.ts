@@ -10,9 +10,10 @@ import {
   tracedBy,
   watchPhases,
 } from '../../http/index.ts';
-import { cutText, jsonText, openAccessLog, timeUtc } from '../../log/index.ts';
+import { jsonText, openAccessLog, timeUtc } from '../../log/index.ts';
+import { shownSql } from '../../postgres/index.ts';
 import { directives, type SlowLogConfig, type SlowLogTarget } from './directives.ts';
-import { maskedPlan, normalizedSql } from './normalized-sql.ts';
+import { maskedPlan } from './masked-plan.ts';
 import { LimitedLines } from './rate.ts';
 
 interface OpenLog {
@@ -25,9 +26,6 @@ const SLOW = {
   help: 'Requests and parts of them that took longer than "slow_log" says.',
 };
 type Kind = 'request' | 'query' | 'kv' | 'upstream';
-
-/** Longer statements are cut. */
-const MAX_SQL_BYTES = 2048;
 
 /** Slow requests, statements and commands, with what their time was spent on. */
 export const slowLog = moduleFor<SlowLogConfig>()<OpenLog>({
@@ -161,7 +159,7 @@ function describe(x: Exchange, { kind, text, role }: TimedPart, plan: unknown): 
   if (kind === 'kv') return { command: text };
   const shown = plan === undefined ? {} : { plan: maskedPlan(plan) };
   return {
-    sql: cutText(normalizedSql(text), MAX_SQL_BYTES),
+    sql: shownSql(text),
     rows: phasesOf(x)?.rows ?? null,
     role: role ?? null,
     ...shown,

@@ -5,6 +5,7 @@ import type { Case } from './cases/case.ts';
 import { flagCases } from './cases/flags.ts';
 import { metricCases } from './cases/metrics.ts';
 import { probeCases } from './cases/probes.ts';
+import { statementCases } from './cases/statements.ts';
 import { surface } from './surface.ts';
 
 const file = wholeFile();
@@ -20,7 +21,7 @@ async function expectCase(gw: Gateway, { first = [], path, status = 200, body, j
 
 describe.each([1, 4])('with %i workers', (workers) => {
   const gw = surface(file, workers);
-  for (const tried of [...flagCases, ...probeCases, ...metricCases]) {
+  for (const tried of [...flagCases, ...probeCases, ...metricCases, ...statementCases]) {
     test(`${tried.it}: GET ${tried.path.slice(0, 80)}`, () => expectCase(gw(), tried));
   }
 });

@@ -14,6 +14,7 @@ import {
   runSteps,
   type RunStep,
 } from '../session/index.ts';
+import type { RunsOf } from '../statement-runs.ts';
 import { type RunPlan, type Statements, transactionEnds, type WithinTransaction } from '../sql/index.ts';
 import { type ItemResponse, responsesJson } from './items.ts';
 
@@ -37,6 +38,7 @@ export interface TransactionSteps {
   readonly responseOf: (x: Exchange, plan: RunPlan, statements: Statements) => OpenResponse;
   /** Returns statements that decide whether a request may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: (plan: RunPlan, statements: Statements) => Estimation | undefined;
+  readonly runsOf: RunsOf | undefined;
   /** The comment of a request's statements, if they have one. */
   readonly commentOf: ((x: Exchange, spanId?: string) => string) | undefined;
   /** The limits of statements. */
@@ -102,11 +104,14 @@ export async function runTransaction(
   return pieces ?? [];
 }
 
+/** What a batch counts as: its statements are sent together, so that the time of each is not known. */
+const BATCH = 'batch';
+
 type BatchOrder = Parameters<RestDatabase['read']>[1];
 
 /** How the database runs the statements of all items. */
 function orderOf(items: readonly OpenItem[], context: TransactionContext, client: BatchClient): BatchOrder {
-  const { steps, progress } = context;
+  const { steps, progress, identity } = context;
   return {
     client,
     rules: items.map(({ statements }) => steps.rulesOf(statements)).reduce(longer),
@@ -116,6 +121,7 @@ function orderOf(items: readonly OpenItem[], context: TransactionContext, client
     isolation: items.map(({ statements }) => statements.isolation).find(Boolean),
     timeZones: items.flatMap(({ statements: { timeZone } }) => timeZone ?? []),
     estimation: estimationOfAll(items, context),
+    runs: steps.runsOf?.(BATCH, identity.role),
     failed: (step: number | undefined) => {
       if (step !== undefined) progress.item = itemAt(items, step);
     },

@@ -23,6 +23,7 @@ import {
 } from '../schema/index.ts';
 import {
   type BatchRules,
+  type Cost,
   Displaced,
   hasLostType,
   type Results,
@@ -285,19 +286,26 @@ export class Database {
     client.onAbort(() => running?.cancel());
     const session = await this.#acquire(order);
     const startedMs = performance.now();
+    let isCounted = false;
+    let hasFailed = true;
     try {
       if (client.aborted) throw new PoolRefusal('abandoned');
       running = session;
       this.#slowClients.begin(session);
       if (order.estimation) await this.#pass(order.estimation, session, order);
-      return await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
+      isCounted = order.runs !== undefined;
+      const results = await session.run(steps, rules.timeoutMs + GRACE_MS, this.#batchRules(order));
+      hasFailed = false;
+      return results;
     } catch (error) {
       this.#noteFailure(error as WireError, session);
       throw error;
     } finally {
       running = undefined;
       this.#slowClients.end(session);
-      this.#metrics.queries.observe((performance.now() - startedMs) / 1000, client.main?.trace);
+      const ms = performance.now() - startedMs;
+      this.#metrics.queries.observe(ms / 1000, client.main?.trace);
+      if (isCounted) order.runs?.add(ms, hasFailed);
       this.#pool.release(session, session.isSpent);
     }
   }
@@ -330,6 +338,8 @@ export class Database {
       return await shared.session.run(steps, rules.timeoutMs + GRACE_MS, batch);
     } catch (error) {
       this.#noteFailure(error as WireError, shared.session);
+      const hasRun = !(error instanceof Displaced || error instanceof PoolRefusal);
+      if (hasRun) order.runs?.add(performance.now() - startedMs, true);
       throw error;
     } finally {
       this.#metrics.queries.observe((performance.now() - startedMs) / 1000, client.main?.trace);
@@ -338,9 +348,14 @@ export class Database {
   }
 
   #batchRules(
-    { rules, isolation, leaves, verdict, failed, shares, timeZones }: BatchOrder,
+    { rules, isolation, leaves, verdict, failed, shares, timeZones, runs }: BatchOrder,
     shared?: BatchRules['shared'],
   ): BatchRules {
+    const measured = (cost: Cost): void => {
+      if (shares !== undefined) this.#costs.note(shares, cost);
+      // The batches before it in the session have taken a part of the time since it was sent.
+      if (shared) runs?.add(cost.turnMs, false);
+    };
     return {
       verdict,
       failed,
@@ -351,7 +366,7 @@ export class Database {
       leaves,
       timeZones,
       shared,
-      measured: shares === undefined ? undefined : (cost) => this.#costs.note(shares, cost),
+      measured: shares === undefined ? undefined : measured,
     };
   }
 

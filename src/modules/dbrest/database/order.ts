@@ -1,6 +1,7 @@
 import type { Traced } from '../../../http/index.ts';
 import type { Isolation } from '../schema/index.ts';
 import type { Leftovers, PreparedStatements, Verdict } from '../session/index.ts';
+import type { StatementRuns } from '../statement-runs.ts';
 import type { Estimation } from './cost-guard.ts';
 
 /** The client of a read or write: an exchange. */
@@ -41,6 +42,8 @@ export interface BatchOrder {
   readonly waited?: ((ms: number) => void) | undefined;
   /** Runs first in the session of the batch, and decides whether the batch runs. */
   readonly estimation?: Estimation | undefined;
+  /** Counts each time that the batch has run. */
+  readonly runs?: StatementRuns | undefined;
 }
 
 /** The client of gw's own reads. */

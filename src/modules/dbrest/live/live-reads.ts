@@ -24,6 +24,7 @@ import {
   type Statement,
   type Work,
 } from '../sql/index.ts';
+import type { RunsOf } from '../statement-runs.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import { KeyedRows, type KeyedRow } from './known-rows.ts';
 import { LiveQuery } from './live-query.ts';
@@ -37,6 +38,7 @@ export interface LiveReadSteps {
   readonly statementsOf: ReturnType<typeof compileTransaction>;
   /** Returns statements that decide whether a read may run, if its cost is not known. Throws if it may not. */
   readonly estimationOf: CostGuard['estimationOf'] | undefined;
+  readonly runsOf: RunsOf | undefined;
 }
 
 /** The parts that followed reads of a location use. */
@@ -132,13 +134,16 @@ export class LiveReads {
         contained: true,
         leaves: isQuiet ? 'nothing' : 'settings',
       };
+      const runs = own.runsOf?.(statement.text, identity.role);
       const statements = own.statementsOf(quiet, identity, { plan, work });
       const { isolation, leaves, shares, timeZone } = statements;
       const estimation = own.estimationOf?.(plan, statements);
       const timeZones = timeZone === undefined ? undefined : [timeZone];
       const read = new KeyedRows();
       const steps = runSteps(statements, read);
-      await database.read(steps, { client: read, rules, isolation, leaves, shares, timeZones, estimation });
+      const order = { client: read, rules, isolation, leaves, shares, timeZones, estimation, runs };
+      await database.read(steps, order);
+      runs?.addRows(read.rows.length);
       for (const row of read.rows) take(row);
     };
   }

@@ -11,6 +11,7 @@ import {
 } from '../request/index.ts';
 import type { Schema } from '../schema/index.ts';
 import type { RunPlan, Work } from '../sql/index.ts';
+import type { RunsOf, StatementRuns } from '../statement-runs.ts';
 import { type Lifted, liftLiterals, markedContent, WorkTemplate } from './literals.ts';
 
 /** All that the plan of a request depends on, apart from the schema and the body; and the literals of the request. */
@@ -24,6 +25,8 @@ export interface RequestShape extends Lifted {
 export interface PreparedPlan {
   readonly plan: RunPlan;
   readonly work: Work;
+  /** The counts of its main statement. */
+  readonly runs?: StatementRuns | undefined;
 }
 
 /** The steps that the cache saves. Each one throws when it finds a fault. */
@@ -41,6 +44,7 @@ export interface PlanningSteps {
 interface KeptPlan {
   readonly plan: RunPlan;
   readonly template: WorkTemplate;
+  readonly runs: StatementRuns | undefined;
 }
 
 /** In place of a query: a literal decides about its plan, or it has a fault. Such requests are planned each time. */
@@ -102,13 +106,18 @@ export class PlanCache {
   readonly #steps: PlanningSteps;
   readonly #kept: KeptPlans;
   readonly #known: () => Schema | undefined;
+  readonly #runsOf: RunsOf | undefined;
   readonly #location: number;
 
   /** `known`: the schema in use. */
-  constructor(steps: PlanningSteps, kept: KeptPlans, known: () => Schema | undefined) {
+  constructor(
+    steps: PlanningSteps,
+    { kept, known, runsOf }: { kept: KeptPlans; known: () => Schema | undefined; runsOf: RunsOf | undefined },
+  ) {
     this.#steps = steps;
     this.#kept = kept;
     this.#known = known;
+    this.#runsOf = runsOf;
     this.#location = kept.nextLocation();
   }
 
@@ -166,7 +175,8 @@ export class PlanCache {
       queries.set(shape.key, parsed);
       plans.set(key, found);
     }
-    return { plan: found.plan, work: found.template.filledWith({ literals: shape.literals, content }) };
+    const { plan, template, runs } = found;
+    return { plan, work: template.filledWith({ literals: shape.literals, content }), runs };
   }
 
   #plan(
@@ -175,7 +185,8 @@ export class PlanCache {
     { content, schema }: { content: Content; schema: Schema },
   ): KeptPlan {
     const { plan, work } = this.#steps.prepare(parsed, markedContent(content), { role, schema });
-    return { plan, template: new WorkTemplate(work, literals.length) };
+    const template = new WorkTemplate(work, literals.length);
+    return { plan, template, runs: this.#runsOf?.(work.main.statement.text, role) };
   }
 }
 

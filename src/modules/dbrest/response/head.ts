@@ -12,6 +12,7 @@ import { isObject, parseJson } from '../../../json.ts';
 import { appliedPreferences, type Media, type RowRange } from '../request/index.ts';
 import type { Results, RowSink, Verdict } from '../session/index.ts';
 import type { RunPlan, Statements } from '../sql/index.ts';
+import type { StatementRuns } from '../statement-runs.ts';
 import { notesOf } from '../variables.ts';
 import type { ResponseStart } from './body.ts';
 import type { Tagging } from './tagging.ts';
@@ -35,6 +36,8 @@ export interface ResponseParts {
   readonly tagging: Tagging | undefined;
   /** Nothing is sent before the transaction has ended, also of a read. */
   readonly held?: boolean | undefined;
+  /** Its rows are added there. */
+  readonly runs?: StatementRuns | undefined;
 }
 
 /** The status and headers of a response. */
@@ -51,11 +54,19 @@ interface ResponseHead {
 export function setHead(
   x: Exchange,
   { status, rows, own, chosen }: ResponseHead,
-  { plan, config, stopwatch }: Omit<ResponseParts, 'statements' | 'tagging'> & { readonly plan: RunPlan },
+  {
+    plan,
+    config,
+    stopwatch,
+    runs,
+  }: Omit<ResponseParts, 'statements' | 'tagging'> & { readonly plan: RunPlan },
 ): ResponseStart {
   const notes = notesOf(x);
-  if (notes && rows !== undefined) notes.rows = rows;
-  if (rows !== undefined) stopwatch?.noteRows(rows);
+  if (rows !== undefined) {
+    if (notes) notes.rows = rows;
+    runs?.addRows(rows);
+    stopwatch?.noteRows(rows);
+  }
   const taken = namesOf(chosen);
   const set = (name: string, value: string | undefined): void => {
     if (value !== undefined && !taken?.has(name.toLowerCase())) x.response.setHeader(name, value);

@@ -39,9 +39,9 @@ export function compileResponse(
 ): (x: Exchange, plan: RunPlan, given: OpenedParts) => OpenResponse {
   const documents = new Documents(config, apiFacts(config, build));
   const { reads, stored, written } = compileTagging(config);
-  return (x, plan, { statements, stopwatch, held, isStored }) => {
+  return (x, plan, { statements, stopwatch, held, isStored, runs }) => {
     const tagging = plan.kind === 'write' ? written : isStored ? stored : reads;
-    const parts = { config, statements, stopwatch, held, tagging };
+    const parts = { config, statements, stopwatch, held, tagging, runs };
     switch (plan.kind) {
       case 'read':
         return respondToRead(x, plan, parts);
@@ -58,7 +58,7 @@ export function compileResponse(
 /** The response to a read, streamed while its rows arrive. */
 function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): OpenResponse {
   const { form, request, preferences } = plan;
-  const { config, statements, stopwatch, tagging, held } = parts;
+  const { config, statements, stopwatch, tagging, held, runs } = parts;
   const { query } = request;
   const head = ({ rows, response }: RowCounts, results: Results): ResponseStart => {
     stopwatch?.lap('transaction');
@@ -77,7 +77,7 @@ function respondToRead(x: Exchange, plan: PlannedRead, parts: ResponseParts): Op
       ...rangeHeaders(form.media, contentRange(query, rows, total)),
       ...contentLocation(x, request.head),
     ];
-    return setHead(x, { status, rows, own, chosen }, { plan, config, stopwatch });
+    return setHead(x, { status, rows, own, chosen }, { plan, config, stopwatch, runs });
   };
   const body = openBody(x, form, { head, held, tagging });
   return { sink: body, end: () => body.end() };
@@ -104,7 +104,7 @@ function contentLocation(
 /** The response to a call. It is streamed, unless the call may have changed data: then it is sent after the commit. */
 function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): OpenResponse {
   const { form, request, preferences, readOnly, isVoid } = plan;
-  const { config, statements, stopwatch, tagging, held = !readOnly } = parts;
+  const { config, statements, stopwatch, tagging, held = !readOnly, runs } = parts;
   const { query } = request;
   const { maxAffected } = preferences;
   const isRead = request.head.method !== 'POST';
@@ -116,7 +116,7 @@ function respondToCall(x: Exchange, plan: PlannedCall, parts: ResponseParts): Op
     const status = isVoid ? 204 : rangeStatus(query, counts.rows, total);
     const own = isVoid ? [] : rangeHeaders(form.media, contentRange(query, counts.rows, total));
     const chosen = counts.response ? responseSettings(...counts.response) : settingsOf(statements, results);
-    return setHead(x, { status, rows: counts.rows, own, chosen }, { plan, config, stopwatch });
+    return setHead(x, { status, rows: counts.rows, own, chosen }, { plan, config, stopwatch, runs });
   };
   const guard = ({ rows, total }: RowCounts): void => {
     if (maxAffected !== undefined && rows > maxAffected) throw tooManyAffected(rows);

@@ -16,7 +16,7 @@ import { type OpenResponse, type ResponseParts, setHead, settingsOf, contentRang
 
 /** The response to a write, sent after the commit. */
 export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseParts): OpenResponse {
-  const { config, statements, stopwatch, tagging } = parts;
+  const { config, statements, stopwatch, tagging, runs } = parts;
   const main = statements.before.length;
   const check = (rows: number, results: Results): void => {
     judgeElements(plan, results[main - 1]);
@@ -30,7 +30,11 @@ export function respondToWrite(x: Exchange, plan: PlannedWrite, parts: ResponseP
     const written = { rows, inserted: rows - updated, keyRow };
     const own = writeHeaders(x, plan, written);
     const chosen = settingsOf(statements, results);
-    return setHead(x, { status: writeStatus(plan, written), rows, own, chosen }, { plan, config, stopwatch });
+    return setHead(
+      x,
+      { status: writeStatus(plan, written), rows, own, chosen },
+      { plan, config, stopwatch, runs },
+    );
   };
   return plan.shows === 'rows'
     ? showRows(x, plan, { head, check, tagging })

@@ -1,3 +1,5 @@
+import { cutText } from '../log/index.ts';
+
 /**
  * The tokens of SQL that have values, and those in which something else could look like them: quoted identifiers, names
  * with digits, parameters. They are read in one pass, as PostgreSQL does (PostgreSQL documentation, 4.1): a quotation mark in an
@@ -32,17 +34,10 @@ export function normalizedSql(text: string): string {
     .trim();
 }
 
-/** Members of a plan of PostgreSQL that have numbers or words of its own; all others are expressions. */
-const OWN = /Type|Name|Schema|Alias|Strategy|Relationship|Direction|Command|Operation|Mode|Method|Scan/;
-const MAX_DEPTH = 64;
+/** Longer statements are cut. */
+const MOST_BYTES = 2_048;
 
-/** Returns a plan in JSON without the values in its expressions. */
-export function maskedPlan(plan: unknown, member = '', depth = 0): unknown {
-  if (depth > MAX_DEPTH) return null;
-  if (typeof plan === 'string') return OWN.test(member) ? plan : normalizedSql(plan);
-  if (Array.isArray(plan)) return plan.map((each: unknown) => maskedPlan(each, member, depth + 1));
-  if (typeof plan !== 'object' || plan === null) return plan;
-  return Object.fromEntries(
-    Object.entries(plan).map(([name, value]) => [name, maskedPlan(value, name, depth + 1)]),
-  );
+/** Returns SQL as logs and status pages show it: normalized, and cut. */
+export function shownSql(text: string): string {
+  return cutText(normalizedSql(text), MOST_BYTES);
 }
