@@ -7,6 +7,7 @@ import type { TopFacts } from '../../bin/running/top/facts.ts';
 import { GW, oneGateway } from '../harness/gateway.ts';
 import type { Owner } from '../harness/owner.ts';
 import { startPeer } from '../harness/peer.ts';
+import { postgres } from '../harness/postgres.ts';
 import { directoryWith } from './command.ts';
 import { firstAsProgram } from './in-process.ts';
 
@@ -165,5 +166,112 @@ test.skipIf(!canOpenTerminals)(
     await top.shows(/gw \d\S* · up /);
     top.press('\u0003');
     expect(await top.ended).toBe(0);
+  },
+);
+
+const FIXTURE = `create table items (id int primary key, name text);
+  insert into items values (1, 'a');
+  create function slow(seconds float8) returns text language sql volatile as $$ select pg_sleep(seconds)::text $$;
+  grant select on items to anon;`;
+const restConf = (
+  dsn: string,
+  more = '',
+): string => `server { location = /metrics { control_api metrics; } ${more}
+  location /rest/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`;
+const STATEMENTS = 'location = /statements { control_api statements; }';
+
+/** A gateway whose slowest statement is that of the function. */
+async function startRest(t: Owner) {
+  const { dsn } = await postgres(FIXTURE);
+  const gw = await load(t, restConf(dsn, STATEMENTS));
+  const read = () => gw.fetch('/rest/items?name=eq.planted&select=own:name');
+  await read();
+  const slow = await gw.fetch('/rest/rpc/slow', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"seconds":0.5}',
+  });
+  expect(slow.status).toBe(200);
+  return { gw, read, database: dsn.replace(/^.*@/, '') };
+}
+
+test('gw top prints the slowest statements first, with calls, times and their part of all time', async (t) => {
+  const { gw, read } = await startRest(t);
+  const { code, stdout } = await busy(read, run(gw.dir, ['top', '-c', gw.conf]));
+  expect(code).toBe(0);
+  const [, table = ''] = /\nSTATEMENT +CALLS\/S +CALLS +FAIL +MEAN +MAX +TIME\n([^]*)$/.exec(stdout) ?? [];
+  expect(table).toMatch(/^\/rest\/ .*\n\/rest\/ /);
+  const lines = table.trimEnd().split('\n');
+  expect(lines[0]).toMatch(/^\/rest\/ .*slow.* 0\.0 +1 +0 +[\d.]+ m?s +[\d.]+ m?s +\d+ %$/);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
+  expect(stdout).not.toContain('planted');
+});
+
+test('gw top --json has the statements with their whole text', async (t) => {
+  const { gw, read, database } = await startRest(t);
+  const { stdout } = await busy(read, run(gw.dir, ['top', '--json', '-c', gw.conf]));
+  const { statements = [] } = JSON.parse(stdout) as TopFacts;
+  const ofDatabase = statements.filter((one) => one.database === database);
+  expect(ofDatabase[0]).toMatchObject({
+    location: '/rest/',
+    role: 'anon',
+    calls: 1,
+    errors: 0,
+    rows: 1,
+    perSecond: 0,
+  });
+  expect(ofDatabase[0]?.sql).toMatch(/"slow".*\$1/);
+  expect(ofDatabase[0]?.meanSeconds).toBeGreaterThanOrEqual(0.5);
+  const own = ofDatabase.find(({ sql }) => sql.includes('"own"'));
+  expect(own?.perSecond).toBeGreaterThan(0);
+  expect(own?.share).toBeLessThan(ofDatabase[0]?.share ?? 0);
+  expect(stdout).not.toContain('planted');
+});
+
+/** A gateway at an address that shows this statement. */
+async function serveStatement(t: Owner, sql: string): Promise<string> {
+  const statement = { database: 'd', location: '/\u001b[2J', role: null, calls: 7, errors: 1, rows: 9, sql };
+  const statements = [{ ...statement, total_ms: 3_500, max_ms: 2_000 }];
+  const report = JSON.stringify({ status: 'ok', total_ms: 7_000, statements });
+  const server = createServer((request, response) =>
+    response.end(request.url?.includes('/statements') ? report : 'process_start_time_seconds 1\n'),
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(async () => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test('gw top prints statements on one line each, without control bytes', async (t) => {
+  const address = await serveStatement(t, 'select 1 as "\u001b]0;t\u0007\n\u009b31m\u202eevil"');
+  const { stdout } = await run(directoryWith(t, {}), ['top', '--once', '--address', address]);
+  expect(stdout).toMatch(/\n\/.*select 1 as ".*evil" +0\.0 +7 +1 +500 ms +2 s +50 %\n$/);
+  // eslint-disable-next-line no-control-regex -- what must not be there
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+});
+
+test.skipIf(!canOpenTerminals)(
+  'gw top fits statements to the terminal, and says where they come from',
+  async (t) => {
+    const sql = `select ${'"column", '.repeat(50)}`;
+    const shown = startTop(t, await serveStatement(t, sql), { NO_COLOR: '1' });
+    await shown.shows(/LOCATION/);
+    shown.press('6');
+    await shown.shows(/\[6 statements\][^]*\nSTATEMENT .*\n.*select .*… +0\.0 +7 +1 +500 ms +2 s +50 %\n/);
+    expect(shown.screen()).toHaveLength(24);
+    expect(Math.max(...shown.screen().map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(shown.screen().at(-1)).toMatch(/s sort: TIME/);
+    shown.press('/nothing\r');
+    await shown.shows(/only "nothing"/);
+    expect(shown.screen().join('\n')).not.toContain('select');
+    shown.press('q');
+    expect(await shown.ended).toBe(0);
+    const without = startTop(t, await serveText(t, () => 'process_start_time_seconds 1\n'), {
+      NO_COLOR: '1',
+    });
+    await without.shows(/LOCATION/);
+    without.press('6');
+    await without.shows(/add "location = \/statements \{ control_api statements; \}"/);
+    without.press('q');
+    expect(await without.ended).toBe(0);
   },
 );

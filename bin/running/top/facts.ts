@@ -1,4 +1,5 @@
 import type { MetricSample, MetricSamples } from '../metrics-text.ts';
+import { type StatementFacts, type StatementSamples, statementsBetween } from './statements.ts';
 
 /** Quantiles of times in seconds; absent without a request in the interval. */
 interface Times {
@@ -74,11 +75,14 @@ export interface TopFacts {
   readonly stores: readonly StoreFacts[];
   readonly upstreams: readonly PeerFacts[];
   readonly caches: readonly CacheFacts[];
+  /** Those that took the most time; absent where the gateway does not show them. */
+  readonly statements?: readonly StatementFacts[];
 }
 
-/** A reading of the metrics and its time. */
+/** A reading of the metrics, and of the statements if they are shown, and its time. */
 export interface Reading {
   readonly samples: MetricSamples;
+  readonly statements?: StatementSamples | undefined;
   readonly atMs: number;
 }
 
@@ -93,7 +97,12 @@ export function factsBetween(earlier: Reading, now: Reading): TopFacts {
   const isSame = started(earlier) === started(now);
   const uptimeSeconds = Math.max(0, now.atMs / 1000 - started(now));
   const seconds = Math.max(0.001, isSame ? (now.atMs - earlier.atMs) / 1000 : uptimeSeconds);
-  return new Comparison(isSame ? earlier.samples : undefined, now.samples, seconds).facts(uptimeSeconds);
+  const before = isSame ? earlier : undefined;
+  const { statements } = now;
+  return {
+    ...new Comparison(before?.samples, now.samples, seconds).facts(uptimeSeconds),
+    ...(statements && { statements: statementsBetween(before?.statements, statements, seconds) }),
+  };
 }
 
 /** Two readings of the same gateway. */

@@ -1,4 +1,5 @@
 import type { CacheFacts, LocationFacts, PeerFacts, StoreFacts, TopFacts, WorkerFacts } from './facts.ts';
+import type { StatementFacts } from './statements.ts';
 
 /** A cell of a table: its text, the number or text that it is sorted by, and whether it is a reason to look. */
 interface Cell {
@@ -21,6 +22,8 @@ interface TopPage {
   /** The column that rows are sorted by first; 0 is the name. */
   readonly sortBy: number;
   rows(facts: TopFacts): readonly TopRow[];
+  /** Says why there are no rows, if it is known. */
+  hint?(facts: TopFacts): string | undefined;
 }
 
 const NONE: Cell = { text: '-', order: -1 };
@@ -124,6 +127,18 @@ const cacheRow = ({ zone, perSecond, hits, entries, bytes, maxBytes }: CacheFact
   ],
 });
 
+const statementRow = (facts: StatementFacts): TopRow => ({
+  name: `${facts.location} ${facts.sql}`,
+  cells: [
+    rate(facts.perSecond),
+    number(facts.calls),
+    number(facts.errors, 'poor'),
+    time(facts.meanSeconds),
+    time(facts.maxSeconds),
+    part(facts.share),
+  ],
+});
+
 const TIMES = ['P50', 'P95', 'P99'];
 
 /** The pages, by their digits from 1. */
@@ -157,6 +172,14 @@ export const PAGES: readonly TopPage[] = [
     columns: ['CACHE', 'REQ/S', 'HITS', 'ENTRIES', 'SIZE', 'FULL'],
     sortBy: 1,
     rows: ({ caches }) => caches.map(cacheRow),
+  },
+  {
+    title: 'statements',
+    columns: ['STATEMENT', 'CALLS/S', 'CALLS', 'FAIL', 'MEAN', 'MAX', 'TIME'],
+    sortBy: 6,
+    rows: ({ statements = [] }) => statements.map(statementRow),
+    hint: ({ statements }) =>
+      statements ? undefined : 'to see them, add "location = /statements { control_api statements; }"',
   },
 ];
 

@@ -31,7 +31,7 @@ type Tone = 'bad' | 'poor' | 'head';
 const CODES: Readonly<Record<Tone, string>> = { bad: '31', poor: '33', head: '7' };
 
 const HELP = [
-  '1 … 5     locations, workers, stores, upstreams, caches',
+  '1 … 6     locations, workers, stores, upstreams, caches, statements',
   's         sort by the next column',
   '/         show only rows with a text in their name; Enter keeps it, Esc drops it',
   'p         pause; the gateway is not asked meanwhile',
@@ -39,6 +39,7 @@ const HELP = [
   'q         quit',
   '',
   'Rates and quantiles are those of the last interval; times of streams end with their heads.',
+  'Statements: calls a second are those of the last interval, all else is since the start.',
 ];
 
 /** Returns the lines of the screen, none longer than the terminal is wide. Facts are absent before the first response. */
@@ -77,16 +78,18 @@ function headLines(facts: TopFacts | undefined, { url, fault, isPaused }: TopVie
 }
 
 function tabsOf({ page, filter }: TopView): string {
-  const tabs = PAGES.map(({ title }, nth) =>
-    nth === page ? `[${nth + 1} ${title}]` : ` ${nth + 1} ${title} `,
-  );
+  const tabs = PAGES.map(({ title }, nth) => {
+    if (nth === page) return `[${nth + 1} ${title}]`;
+    // The filter needs the room.
+    return filter === '' ? ` ${nth + 1} ${title} ` : ` ${nth + 1} `;
+  });
   return `${tabs.join('')}${filter === '' ? '' : `  only "${filter}"`}`;
 }
 
 function footOf({ isTyping, filter, page, sortBy }: TopView): string {
   if (isTyping) return `/${filter}`;
   const column = PAGES[page]?.columns[sortBy[page] ?? 0] ?? '';
-  return `q quit  p pause  s sort: ${column}  1-5 page  / filter  ? help`;
+  return `q quit  p pause  s sort: ${column}  1-6 page  / filter  ? help`;
 }
 
 interface TableRoom {
@@ -116,7 +119,8 @@ function tableLines(
     return [padded(name, nameWidth), ...texts].join(' ');
   };
   const first = cut([padded(title, nameWidth), ...heading].join(' '), columns);
-  return [paint(first, 'head'), ...shown.map(lineOf)];
+  const hint = page.hint?.(facts);
+  return [paint(first, 'head'), ...(hint === undefined ? shown.map(lineOf) : [cut(hint, columns)])];
 }
 
 /** Cuts a text to a width, safe for a terminal. */

@@ -11,6 +11,7 @@ import { MetricSamples, readMetrics } from '../metrics-text.ts';
 import { factsBetween, type Reading, type TopFacts } from './facts.ts';
 import { PAGES } from './pages.ts';
 import { screenLines, type TopView } from './screen.ts';
+import { askStatements } from './statements.ts';
 
 /** Options of `gw top`. */
 export interface TopOptions extends ControlOptions {
@@ -22,6 +23,9 @@ const EVERY_MS = 2_000;
 /** Between the two readings of `--once`. */
 const ONCE_MS = 1_000;
 const LONGEST_FILTER = 100;
+/** Statements that are read: those that are printed once, and those that a terminal can sort and filter. */
+const PRINTED_STATEMENTS = 20;
+const SHOWN_STATEMENTS = 200;
 
 /**
  * `gw top`: shows what a running gateway does, until `q`; or once, with `--once`, `--json` and where the output is not a
@@ -30,19 +34,29 @@ const LONGEST_FILTER = 100;
 export async function top({ once, json, ...options }: TopOptions): Promise<number> {
   const target = findControl('metrics', options);
   if (typeof target === 'string') return fail(target);
-  if (once || json || !process.stdout.isTTY) return showOnce(target, json === true);
-  return new TopSession(target).run();
+  const statements = findControl('statements', options);
+  if (once || json || !process.stdout.isTTY)
+    return showOnce({ target, statements, limit: PRINTED_STATEMENTS }, json === true);
+  return new TopSession({ target, statements, limit: SHOWN_STATEMENTS }).run();
 }
 
-async function showOnce(target: ControlTarget, json: boolean): Promise<number> {
-  const earlier = await read(target);
+/** What is asked, and for how many statements. */
+interface Source {
+  readonly target: ControlTarget;
+  /** A message: nowhere. */
+  readonly statements: ControlTarget | string;
+  readonly limit: number;
+}
+
+async function showOnce(source: Source, json: boolean): Promise<number> {
+  const earlier = await read(source);
   if (typeof earlier === 'string') return fail(`gw: ${earlier}`);
   await delay(ONCE_MS);
-  const now = await read(target);
+  const now = await read(source);
   if (typeof now === 'string') return fail(`gw: ${now}`);
   const facts = factsBetween(earlier, now);
   if (json) process.stdout.write(`${JSON.stringify(facts)}\n`);
-  else for (const text of pagesOf(facts, target.url)) process.stdout.write(`${text}\n`);
+  else for (const text of pagesOf(facts, source.target.url)) process.stdout.write(`${text}\n`);
   return 0;
 }
 
@@ -62,12 +76,14 @@ function pagesOf(facts: TopFacts, url: string): readonly string[] {
   });
 }
 
-/** Reads the metrics; resolves to a message in one line if that fails. */
-async function read(target: ControlTarget): Promise<Reading | string> {
+/** Reads metrics and statements; resolves to a message in one line if that fails. */
+async function read({ target, statements: from, limit }: Source): Promise<Reading | string> {
   try {
     const { status, body } = await callControl(target);
     if (status !== 200) return `${target.url} responds with ${status}`;
-    return { samples: new MetricSamples(readMetrics(body)), atMs: Date.now() };
+    const samples = new MetricSamples(readMetrics(body));
+    const atMs = Date.now();
+    return { samples, atMs, statements: await askStatements(from, limit) };
   } catch (error) {
     return (error as Error).message;
   }
@@ -84,7 +100,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** A session on a terminal. It ends by a key or a signal, and leaves the terminal as it was. */
 class TopSession {
-  readonly #target: ControlTarget;
+  readonly #source: Source;
   readonly #ended: Promise<number>;
   /** Ends the session with an exit code. */
   #end: (code: number) => void = () => undefined;
@@ -93,12 +109,12 @@ class TopSession {
   #last: Reading | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(target: ControlTarget) {
-    this.#target = target;
+  constructor(source: Source) {
+    this.#source = source;
     this.#ended = new Promise((end) => (this.#end = end));
     const sortBy = PAGES.map((page) => page.sortBy);
     const off = { isTyping: false, isPaused: false, showsHelp: false };
-    this.#view = { page: 0, sortBy, filter: '', ...off, url: target.url };
+    this.#view = { page: 0, sortBy, filter: '', ...off, url: source.target.url };
   }
 
   async run(): Promise<number> {
@@ -130,7 +146,7 @@ class TopSession {
   /** Asks the gateway, again and again; never two questions at once. */
   async #ask(): Promise<void> {
     if (!this.#view.isPaused) {
-      const reading = await read(this.#target);
+      const reading = await read(this.#source);
       if (typeof reading === 'string') this.#change({ fault: reading });
       else {
         const earlier = this.#last;
