@@ -53,6 +53,8 @@ interface PoolStatus {
   readonly available: number;
   readonly waiting: number;
   readonly timeouts: number;
+  /** Requests that failed while the database could not be reached. */
+  readonly unreached: number;
 }
 
 /** One peer of an upstream. */
@@ -171,6 +173,7 @@ function poolsOf(readings: MetricSamples): readonly PoolStatus[] {
     available: readings.value('gw_dbrest_pool_available', labels),
     waiting: readings.value('gw_dbrest_pool_waiting', labels),
     timeouts: readings.value('gw_dbrest_pool_timeouts_total', labels),
+    unreached: readings.value('gw_dbrest_unreached_total', labels),
   }));
 }
 
@@ -231,9 +234,9 @@ function statusText(status: Status): string {
 function partTables({ pools, upstreams, quotas, issuers, certificates }: Status): readonly string[] {
   return [
     ...table('pools', [
-      ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS'],
-      ...pools.map(({ database, max, available, waiting, timeouts }) =>
-        [database, max, available, waiting, timeouts].map(String),
+      ['DATABASE', 'MAX', 'AVAILABLE', 'WAITING', 'TIMEOUTS', 'UNREACHED'],
+      ...pools.map(({ database, max, available, waiting, timeouts, unreached }) =>
+        [database, max, available, waiting, timeouts, unreached].map(String),
       ),
     ]),
     ...table('upstreams', [

@@ -70,6 +70,20 @@ test('gw status shows the state of the gateway as text and as JSON', async (t) =
   });
 });
 
+test('gw status shows the requests that failed while a database was away', async (t) => {
+  const gw = await load(
+    t,
+    `server { location = /metrics { control_api metrics; }
+       location /rest/ { dbrest_pass postgresql://anon@127.0.0.1:1/gone; dbrest_anon_role anon; } }`,
+  );
+  for (const _ of [1, 2]) await gw.expect('GET /rest/items', { status: 503 });
+  const { stdout } = await run(gw.dir, ['status', '-c', gw.conf]);
+  expect(stdout).toMatch(/\n {2}DATABASE +MAX +AVAILABLE +WAITING +TIMEOUTS +UNREACHED\n/);
+  expect(stdout).toMatch(/\n {2}127\.0\.0\.1:1\/gone +(\d+) +\1 +0 +0 +2\n/);
+  const json = await run(gw.dir, ['status', '--json', '-c', gw.conf]);
+  expect(JSON.parse(json.stdout)).toMatchObject({ pools: [{ database: '127.0.0.1:1/gone', unreached: 2 }] });
+});
+
 test.runIf(HAS_OPENSSL)('gw status shows when certificates end', async (t) => {
   const files = new Certificates();
   files.authority('ca');

@@ -122,6 +122,8 @@ export interface DatabaseLoad {
   readonly available: number;
   readonly waiting: number;
   readonly timeouts: number;
+  /** Requests that failed while it could not be reached. */
+  readonly unreached: number;
   readonly queries: number;
   readonly buckets: readonly number[];
 }

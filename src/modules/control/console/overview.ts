@@ -58,6 +58,7 @@ function databaseLoads(families: readonly MetricFamily[]): readonly DatabaseLoad
       available: by.value('gw_dbrest_pool_available', name),
       waiting: by.value('gw_dbrest_pool_waiting', name),
       timeouts: by.value('gw_dbrest_pool_timeouts_total', name),
+      unreached: by.value('gw_dbrest_unreached_total', name),
       queries: buckets.reduce((sum, count) => sum + count, 0),
       buckets,
     };

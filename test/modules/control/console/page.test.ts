@@ -204,6 +204,16 @@ test('the overview shows a refused reload until a later one succeeds', async (t)
   await expectShown(page.getByText('configuration 2'));
 });
 
+test('the overview shows the requests that failed while a database was away', async (t) => {
+  const page = await browser.look(t, 'overview');
+  const away = `server { server_name away; location / { dbrest_pass postgresql://anon@127.0.0.1:1/gone; dbrest_anon_role anon; } }`;
+  expect(await browser.gw.reload(conf(browser.dsn, away))).toBe('done');
+  for (const _ of [1, 2])
+    expect((await browser.gw.fetch('/items', { headers: { Host: 'away' } })).status).toBe(503);
+  await expectShown(page.getByText(/ · 2 requests failed while it was away$/));
+  expect(await browser.gw.reload(conf(browser.dsn))).toBe('done');
+});
+
 test('a cluster is shown with its nodes, its streams and its store, if the configuration has one', async (t) => {
   const store = await redis('--databases', '14');
   const page = await browser.look(t, 'overview');

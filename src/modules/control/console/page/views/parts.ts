@@ -66,14 +66,15 @@ function row(
 }
 
 function databaseRow(
-  { name, max, available, waiting, queries, timeouts, buckets }: DatabaseLoad,
+  { name, max, available, waiting, queries, timeouts, unreached, buckets }: DatabaseLoad,
   bounds: readonly number[],
 ): HTMLElement {
   const used = max - available;
-  const trouble = timeouts > 0 ? ` · ${plural(timeouts, 'timeout')}` : '';
+  const late = timeouts > 0 ? ` · ${plural(timeouts, 'timeout')}` : '';
+  const away = unreached > 0 ? ` · ${plural(unreached, 'request')} failed while it was away` : '';
   return row(name, {
     value: `${count(used)} of ${count(max)} in use`,
-    detail: `${count(waiting)} waiting · ${plural(queries, 'batch').replace('batchs', 'batches')} · p95 ${latency(quantile(buckets, bounds, 0.95))}${trouble}`,
+    detail: `${count(waiting)} waiting · ${plural(queries, 'batch').replace('batchs', 'batches')} · p95 ${latency(quantile(buckets, bounds, 0.95))}${late}${away}`,
     mark: meter(max > 0 ? used / max : 0, `${used} of ${max} connections in use`),
   });
 }
