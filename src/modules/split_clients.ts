@@ -72,38 +72,35 @@ function readShare({ name, args, block }: DirectiveNode, { report }: ReadScope):
 const MULTIPLIER = 0x5bd1_e995;
 /**
  * Computes MurmurHash2 of a text's UTF-8 bytes, seeded with their number, as nginx does (ngx_murmur_hash2): 32 bits,
- * unsigned.
+ * unsigned. `isBytes`: the text has one character for each byte.
  */
-function murmurHash2(text: string): number {
-  // One character per byte: for a short text, creating a buffer takes longer than hashing it.
-  const bytes = isAscii(text) ? text : Buffer.from(text).toString('latin1');
-  const { length } = bytes;
+function murmurHash2(text: string, isBytes = false): number {
+  const { length } = text;
   let hash = length;
+  // One that is not ASCII shows in the upper bits.
+  let characters = 0;
   let at = 0;
   for (; at + 4 <= length; at += 4) {
-    let word = Math.imul(wordAt(bytes, at), MULTIPLIER);
+    const first = text.charCodeAt(at);
+    const second = text.charCodeAt(at + 1);
+    const third = text.charCodeAt(at + 2);
+    const fourth = text.charCodeAt(at + 3);
+    characters |= first | second | third | fourth;
+    let word = Math.imul(first | (second << 8) | (third << 16) | (fourth << 24), MULTIPLIER);
     word = Math.imul(word ^ (word >>> 24), MULTIPLIER);
     hash = Math.imul(hash, MULTIPLIER) ^ word;
   }
-  if (at < length) hash = Math.imul(hash ^ wordAt(bytes, at), MULTIPLIER);
+  let rest = 0;
+  for (let index = length - 1; index >= at; index--) {
+    const character = text.charCodeAt(index);
+    characters |= character;
+    rest = (rest << 8) | character;
+  }
+  // Most texts are ASCII: for a short one, creating a buffer takes longer than hashing it.
+  if (characters >= 0x80 && !isBytes) return murmurHash2(Buffer.from(text).toString('latin1'), true);
+  if (at < length) hash = Math.imul(hash ^ rest, MULTIPLIER);
   hash = Math.imul(hash ^ (hash >>> 13), MULTIPLIER);
   return (hash ^ (hash >>> 15)) >>> 0;
-}
-
-function isAscii(text: string): boolean {
-  let bits = 0;
-  for (let index = 0; index < text.length; index++) bits |= text.charCodeAt(index);
-  return bits < 0x80;
-}
-
-/** Returns four bytes in little-endian order; bytes beyond the end are 0. */
-function wordAt(bytes: string, at: number): number {
-  return (
-    bytes.charCodeAt(at) |
-    (bytes.charCodeAt(at + 1) << 8) |
-    (bytes.charCodeAt(at + 2) << 16) |
-    (bytes.charCodeAt(at + 3) << 24)
-  );
 }
 
 const directives = directivesFor<SplitsConfig>()({

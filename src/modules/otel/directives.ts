@@ -3,6 +3,7 @@ import type { LoadedFile } from '../../client/index.ts';
 import {
   type ArgReader,
   type ComplexValue,
+  constantText,
   directivesFor,
   isLocal,
   pathFrom,
@@ -109,6 +110,30 @@ const spanAttribute: ArgReader<SpanAttribute> = readers.words(
     value: scope.complexValue(value as Word),
   }),
 );
+
+const PERCENTAGE = /^(\d{1,3}(?:\.\d{1,4})?)%$/;
+const ALL_PERCENT = 100;
+
+/** Reads a share of the requests, such as `10%`: 0 to 1. `undefined` for any other text. */
+export function shareOf(text: string): number | undefined {
+  const percent = Number(PERCENTAGE.exec(text)?.[1] ?? Number.NaN);
+  return percent <= ALL_PERCENT ? percent / ALL_PERCENT : undefined;
+}
+
+/** Reads the value of `otel_trace`, in which a percentage must be one. */
+const sampling: ArgReader<ComplexValue> = readers.oneWord('on | off | percentage | value', (word, scope) => {
+  const value = scope.complexValue(word);
+  const fixed = constantText(value);
+  if (fixed?.endsWith('%') && shareOf(fixed) === undefined) {
+    scope.report.emerg(
+      `invalid percent value "${word.value}"`,
+      word.span,
+      'expected a percentage such as 0.5%',
+    );
+    return undefined;
+  }
+  return value;
+});
 
 /** Reads a time that is not shorter than a millisecond. */
 const interval: ArgReader<number> = readers.oneWord('time', (word, scope) => {
@@ -262,11 +287,11 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
   },
   otel_trace: {
     contexts: HSL,
-    args: readers.value,
+    args: sampling,
     into: 'trace',
     defaultText: 'off',
     summary:
-      'Whether the span of a request is exported: where the value is `on` or `1`. It is decided once, in the first location of the request.',
+      'Whether the span of a request is exported: where the value is `on` or `1`, or for a percentage of the requests. With `otel_trace_context extract` or `propagate`, a percentage is that of the requests whose client has no trace: of the others, the client has decided. It is decided once, in the first location of the request.',
     tells: true,
     source: 'nginx ngx_otel_module#otel_trace',
   },

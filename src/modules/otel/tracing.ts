@@ -6,14 +6,14 @@ import {
   UNTRACED,
 } from '../../http/index.ts';
 import type { Build } from '../../contract/index.ts';
-import { constantText } from '../../config/index.ts';
-import type { OtelConfig } from './directives.ts';
+import { type ComplexValue, constantText } from '../../config/index.ts';
+import { type OtelConfig, shareOf } from './directives.ts';
 import { type Caller, newSpanId, newTraceId, NO_CALLER, readCaller } from './trace-context.ts';
 
 /** The trace of a request, before and after it is decided whether its span is exported. */
 class OwnTrace implements RequestTrace {
-  readonly traceId: string;
   readonly #caller: Caller;
+  #traceId: string;
   #spanId = '';
   sampled = false;
   recorder: SpanRecorder | undefined = undefined;
@@ -22,10 +22,15 @@ class OwnTrace implements RequestTrace {
 
   constructor(caller: Caller) {
     this.#caller = caller;
-    this.traceId = caller.traceId === '' ? newTraceId() : caller.traceId;
+    this.#traceId = caller.traceId;
   }
 
-  /** Made when it is asked for: most requests are not exported, and tell nobody of their trace. */
+  /** The ids are made when they are asked for: most requests are not exported, and tell nobody of their trace. */
+  get traceId(): string {
+    if (this.#traceId === '') this.#traceId = newTraceId();
+    return this.#traceId;
+  }
+
   get spanId(): string {
     if (this.#spanId === '') this.#spanId = newSpanId();
     return this.#spanId;
@@ -47,12 +52,15 @@ class OwnTrace implements RequestTrace {
 /** The values of `otel_trace` for which a span is exported. */
 const isOn = (text: string): boolean => text === 'on' || text === '1';
 
+/** True if the trace of the client is continued. */
+const reads = (use: OtelConfig['contextUse']): boolean => use === 'extract' || use === 'propagate';
+
 /** Returns the trace of a request; makes its ids at their first use. `undefined`: the request has none. */
 type ReadTrace = (x: Exchange) => OwnTrace | undefined;
 
 /** Compiles the access to a request's trace. In the first location that asks, the client's headers are read. */
 export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>, build: Build): ReadTrace {
-  const extracts = contextUse === 'extract' || contextUse === 'propagate';
+  const extracts = reads(contextUse);
   if (extracts) {
     build.needHeader('traceparent');
     build.needHeader('tracestate');
@@ -77,12 +85,10 @@ export function compileDecide(
 ): (x: Exchange) => void {
   const { trace = OFF, contextUse } = config;
   const read = compileReadTrace(config, build);
-  const constant = constantText(trace);
-  const render = build.value(trace);
-  const isSampled = constant === undefined ? (x: Exchange) => isOn(render(x)) : () => isOn(constant);
+  const isSampled = compileSampler(trace, { isCallerRead: reads(contextUse), read, build });
   const injects = contextUse === 'inject' || contextUse === 'propagate';
   const isTraced = contextUse !== 'ignore';
-  if (!isTraced && constant !== undefined && !isOn(constant))
+  if (!isTraced && isSampled === NEVER)
     return (x) => {
       if (x.main === x && !isDecided(x.trace)) leaveUntraced(x);
     };
@@ -102,6 +108,29 @@ export function compileDecide(
 }
 
 const OFF = { parts: ['off'] };
+
+const NEVER = (): boolean => false;
+
+/** Compiles whether the span of a request is exported. Of a share, the caller decides if there is one. */
+function compileSampler(
+  trace: ComplexValue,
+  { isCallerRead, read, build }: { isCallerRead: boolean; read: ReadTrace; build: Build },
+): (x: Exchange) => boolean {
+  const constant = constantText(trace);
+  if (constant === undefined) {
+    const render = build.value(trace);
+    return (x) => isOn(render(x));
+  }
+  const share = shareOf(constant);
+  if (share === undefined) return isOn(constant) ? () => true : NEVER;
+  // An id is made only for a request that needs it: the share is one of random numbers, not of ids.
+  const isOfShare = (): boolean => Math.random() < share;
+  if (!isCallerRead) return isOfShare;
+  return (x) => {
+    const own = read(x);
+    return own === undefined || own.parentId === '' ? isOfShare() : own.parentSampled;
+  };
+}
 
 function isDecided(trace: RequestTrace | undefined): boolean {
   return trace !== undefined && (trace === UNTRACED || (trace as OwnTrace).isDecided);

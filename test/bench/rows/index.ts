@@ -26,6 +26,7 @@ import { metricsRow } from './metrics.ts';
 import { rewriteRow } from './rewrite.ts';
 import { schemaRow } from './schema.ts';
 import { startRow } from './start.ts';
+import { tracesRow } from './traces.ts';
 
 /** Rows that one run makes, in the order of the table; each group stays within the time of a run. */
 export interface Group {
@@ -101,11 +102,12 @@ export const GROUPS = {
   },
   more: {
     about:
-      'rewrites, compression, active checks, FastCGI, counting, embedding, bulk inserts, large schemas, start',
+      'rewrites, compression, active checks, FastCGI, counting, traces, embedding, bulk inserts, large schemas, start',
     pace: SHORT,
     rows: [
       rewriteRow,
       metricsRow,
+      tracesRow,
       gzipRow,
       throughputOf(checkedProxy.name, checkedProxy),
       throughputOf(fastcgiHello.name, fastcgiHello),

@@ -168,6 +168,32 @@ const sampling: readonly { it: string; conf: string; headers?: Record<string, st
     names: [],
   },
   { it: 'may depend on the id of the trace', conf: 'otel_trace $by_trace;', names: ['/a'] },
+  { it: 'may be a share of the requests: none', conf: 'otel_trace 0%;', names: [] },
+  { it: 'may be a share of the requests: all', conf: 'otel_trace 100.0%;', names: ['/a'] },
+  {
+    it: 'about a share is that of the caller, who exports',
+    conf: 'otel_trace_context extract; otel_trace 0%;',
+    headers: CALLER,
+    names: ['/a'],
+  },
+  {
+    it: 'about a share is that of the caller, who does not export',
+    conf: 'otel_trace_context propagate; otel_trace 100%;',
+    headers: { traceparent: `00-${TRACE}-${SPAN}-00` },
+    names: [],
+  },
+  {
+    it: 'about a share is made here for who has no trace',
+    conf: 'otel_trace_context propagate; otel_trace 100%;',
+    headers: { traceparent: 'none' },
+    names: ['/a'],
+  },
+  {
+    it: 'about a share does not depend on a caller whose trace does not count',
+    conf: 'otel_trace_context inject; otel_trace 0%;',
+    headers: CALLER,
+    names: [],
+  },
   { it: 'takes other texts for off', conf: 'otel_trace $arg_x;', names: [] },
 ];
 for (const { it, conf, headers = {}, names } of sampling) {
@@ -189,6 +215,21 @@ for (const { it, conf, headers = {}, names } of sampling) {
     ).toEqual(names);
   });
 }
+
+test('a share of the requests is exported', async (t) => {
+  const collector = await startCollector(t);
+  const gw = await load(
+    t,
+    `${exporter(collector)} server { location /half { otel_trace 50%; return 200; } location /last { otel_trace on; return 200; } }`,
+  );
+  for (let nth = 0; nth < 400; nth++) await gw.expect('GET /half', { status: 200 });
+  await gw.expect('GET /last', { status: 200 });
+  await collector.waitFor(() => collector.spans().some(({ name }) => name === '/last'), 'last span');
+  const exported = collector.spans().filter(({ name }) => name === '/half').length;
+  // Five standard deviations.
+  expect(exported).toBeGreaterThan(150);
+  expect(exported).toBeLessThan(250);
+});
 
 test('a decision is kept over internal redirects and error pages, whatever their locations say', async (t) => {
   const collector = await startCollector(t);
