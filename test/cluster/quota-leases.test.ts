@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type QuotaDemand, QuotaLeases, type QuotaVerdict } from '../../src/cluster/subjects/quota-leases.ts';
 import type { Counted, Counting } from '../../src/cluster/stores/store.ts';
 
@@ -61,13 +60,16 @@ test('a costly request takes all or nothing, and a cheaper one may still pass', 
   expect(await verdicts([count({ cost: 0 })])).toEqual(['counted 0']);
 });
 
-/** The requests that were asked for once more are expected in a lease's time than it may hold, on a slow machine as well. */
+/** How many requests are asked for after a lease's time in which more came than the gateway may hold, by a clock that stands still. */
 async function askedAfter(
   parts: ReturnType<typeof leasesOf>,
   more: Pick<QuotaDemand, 'limit'> & Partial<QuotaDemand>,
 ): Promise<number> {
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
   await Promise.all(Array.from({ length: more.limit / 4 }, () => parts.count(more)));
-  await sleep(LEASE_MS);
+  nowMs += LEASE_MS;
   await parts.count(more);
   const { needed = 0, more: ahead = 0 } = parts.asked.at(-1) ?? {};
   return needed + ahead;

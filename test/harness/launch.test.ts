@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'vitest';
-import { membersOf } from './launch.ts';
+import { expect, test } from 'vitest';
+import { launch, membersOf } from './launch.ts';
 import { startProgram } from './program.ts';
 
 test('what the harness launched does not outlive a killed test process', async (t) => {
@@ -13,4 +14,13 @@ test('what the harness launched does not outlive a killed test process', async (
   t.expect(membersOf(group)).toEqual([`${group} sleep`]);
   await program.stop('SIGKILL');
   while (membersOf(group).length > 0) await sleep(5);
+});
+
+test('a program that has ended, of which the news has not come yet, is stopped as others are', async () => {
+  const program = launch('true', [], { cwd: '/' });
+  const pid = await program.started;
+  // Nothing is read meanwhile.
+  while (existsSync(`/proc/${pid}`));
+  expect(program.exit()).toBeUndefined();
+  expect(await program.stop()).toEqual({ code: 0, signal: null });
 });

@@ -77,7 +77,7 @@ class Launch implements Launched {
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     const group = await this.started;
-    if (!this.#ended) process.kill(group, signal);
+    if (!this.#ended) signalTo(group, signal);
     try {
       await endOf(group, this.exited);
     } finally {
@@ -125,10 +125,19 @@ async function endOf(pid: number, exited: Promise<Exit>): Promise<void> {
     survivors.splice(0, survivors.length, ...membersOf(pid));
   }
   if (survivors.length === 0) return;
-  process.kill(-pid, 'SIGKILL');
+  signalTo(-pid, 'SIGKILL');
   throw new Error(
     `had to be killed ${ended ? 'after its leader ended' : 'in the end'}: ${survivors.join('; ')}`,
   );
+}
+
+/** The news that a process has ended may still be on their way. */
+function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Living processes of a process group, as `pid name`. Empty where there is no /proc. */

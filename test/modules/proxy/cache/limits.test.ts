@@ -84,7 +84,8 @@ test('every response is sent if the directory of its cache is missing', async (t
   const gw = await startGateway(t, cached(origin), options);
   const large = 'x'.repeat(300_000);
   await cacheStatus(gw);
-  await expect.poll(() => filesOf(gw)).toHaveLength(1);
+  // A file that is still being written would be created again while the directory is removed.
+  await expect.poll(() => filesOf(gw).filter((path) => !path.endsWith('.part'))).toHaveLength(1);
   rmSync(join(gw.dir, 'cache'), { recursive: true });
   // Nothing can be created below a file in place of the directory.
   writeFileSync(join(gw.dir, 'cache'), '');
