@@ -13,6 +13,7 @@ import {
   openPrompt,
   standardStream,
 } from './log-file.ts';
+import { linesIn, PendingLines } from './pending-lines.ts';
 
 /** An open access log. Its methods never throw, so that a file error does not fail a request. */
 interface AccessLog {
@@ -33,7 +34,7 @@ interface AccessLogOptions {
   /** 1 … 9: each buffer is compressed; the file is a series of gzip members. */
   readonly gzipLevel?: number | undefined;
   readonly opener?: LogOpener;
-  /** Called with the number of lines that are lost: the file is not open, or too many wait for it. */
+  /** Called with the number of lines that are lost: the file is not open, too many wait for it, or some do at the end. */
   readonly dropped?: ((lines: number) => void) | undefined;
   /** Receives an alert when writing begins to fail, and each time the file cannot be reopened. */
   readonly log: ErrorLog;
@@ -41,6 +42,8 @@ interface AccessLogOptions {
 
 /** Maximum bytes that wait for the disk; further lines are dropped. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** A file that takes nothing for so long at the end is given up. */
+const LAST_MS = 1_000;
 const MAX_WRITE_BYTES = 64 * 1024;
 /** POSIX: writes of up to PIPE_BUF bytes to a pipe are atomic; larger ones may mix with other writers' lines. */
 const PIPE_BUF_BYTES = 4096;
@@ -73,9 +76,11 @@ class AppendedLog implements AccessLog {
 
   write(line: string): void {
     if (!this.#file) return this.#isClosed ? undefined : this.#options.dropped?.(1);
-    const { boom, promptFd } = this.#file;
+    const { promptFd } = this.#file;
     if (promptFd !== undefined && !this.#flushSoon && !this.#isWriting) {
-      this.#isWriting = !writtenAtOnce(`${line}\n`, boom, promptFd);
+      const rest = restOf(`${line}\n`, promptFd);
+      this.#isWriting = rest !== '';
+      if (rest !== '') give(this.#file, rest, rest);
       this.#flushSoon = setImmediate(() => this.#flush());
       return;
     }
@@ -93,23 +98,38 @@ class AppendedLog implements AccessLog {
     if (!next) return;
     if (next.identity === this.#file?.identity) return next.boom.end();
     this.#flush();
-    this.#file?.boom.end();
+    if (this.#file) void this.#finish(this.#file);
     this.#file = next;
   };
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#flush();
-    const boom = this.#file?.boom;
+    const file = this.#file;
     this.#file = undefined;
-    if (!boom) return;
+    if (file) await this.#finish(file);
+  }
+
+  /** Writes what waits for a file, and closes it. Lines that it does not take are lost. */
+  async #finish({ boom, pending }: OpenFile): Promise<void> {
     await new Promise<void>((resolve) => {
-      boom.once('close', resolve).once('error', () => {
+      const giveUp = (): void => {
         boom.destroy();
+        resolve();
+      };
+      const timer = setTimeout(giveUp, LAST_MS);
+      boom.on('write', () => timer.refresh()).once('error', giveUp);
+      boom.once('close', () => {
+        clearTimeout(timer);
         resolve();
       });
       boom.end();
     });
+    const lost = pending.count;
+    if (lost === 0) return;
+    const { dropped, log, path } = this.#options;
+    dropped?.(lost);
+    log.write('error', `${lost} lines of "${path}" are lost: they could not be written before the end`);
   }
 
   #flush(): void {
@@ -119,21 +139,23 @@ class AppendedLog implements AccessLog {
     if (this.#waiting === '') return;
     this.#isWriting = true;
     if (this.#file?.waits) makePrompt(this.#file.fd);
-    this.#file?.boom.write(this.#packed(this.#waiting));
+    const text = this.#waiting;
     this.#waiting = '';
-  }
-
-  #packed(text: string): string | Buffer {
     const { gzipLevel } = this.#options;
-    return gzipLevel === undefined ? text : gzipSync(text, { level: gzipLevel });
+    if (!this.#file) return;
+    if (gzipLevel === undefined) give(this.#file, text, text);
+    else give(this.#file, gzipSync(text, { level: gzipLevel }), linesIn(text));
   }
 
   #open(severity: Level): OpenFile | undefined {
     try {
       const file = openFile(this.#options);
       file.boom.on('error', (error: Error) => this.#tell(systemFailure('write', this.#options.path, error)));
-      file.boom.on('drop', (lost: string | Buffer) => this.#options.dropped?.(linesIn(lost)));
-      file.boom.on('write', () => (this.#trouble = ''));
+      file.boom.on('drop', () => this.#options.dropped?.(file.pending.takeBack()));
+      file.boom.on('write', (bytes: number) => {
+        file.pending.written(bytes);
+        this.#trouble = '';
+      });
       file.boom.on('drain', () => (this.#isWriting &&= this.#file !== file));
       return file;
     } catch (error) {
@@ -149,13 +171,14 @@ class AppendedLog implements AccessLog {
   }
 }
 
-/** Lines in a write that was dropped; a compressed one counts as one. */
-function linesIn(lost: string | Buffer): number {
-  return typeof lost === 'string' ? lost.split('\n').length - 1 : 1;
+/** Has a piece written. `lines`: its text before it was compressed, or their number. */
+function give({ boom, pending }: OpenFile, piece: string | Buffer, lines: string | number): void {
+  pending.add(piece, lines);
+  boom.write(piece);
 }
 
-/** Writes a line; the part that the file does not take at once is written later. Returns true if it took all. */
-function writtenAtOnce(text: string, boom: Boom, fd: number): boolean {
+/** Writes a line; returns the part that the file does not take at once. */
+function restOf(text: string, fd: number): string {
   const bytes = Buffer.from(text);
   let written = 0;
   try {
@@ -163,9 +186,7 @@ function writtenAtOnce(text: string, boom: Boom, fd: number): boolean {
   } catch {
     // The second attempt reports the error.
   }
-  if (written === bytes.length) return true;
-  boom.write(bytes.toString('utf8', written));
-  return false;
+  return bytes.toString('utf8', written);
 }
 
 /** sonic-boom also accepts bytes if it was opened for them, which its types omit. */
@@ -173,6 +194,7 @@ type Boom = Omit<SonicBoom, 'write'> & { write(piece: string | Buffer): boolean 
 
 interface OpenFile {
   readonly boom: Boom;
+  readonly pending: PendingLines;
   readonly identity: string;
   /** Largest write, in UTF-16 units. */
   readonly chunkLength: number;
@@ -196,6 +218,7 @@ function openFile({ path, bufferBytes, gzipLevel, opener = new LogOpener() }: Ac
     const boom = new SonicBoom({ fd, sync: false, maxWrite, maxLength: MAX_WAITING_BYTES, contentMode });
     return {
       boom,
+      pending: new PendingLines(),
       identity: identityOf(fd),
       fd,
       waits: fd === standard && mayWait(fd),

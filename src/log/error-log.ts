@@ -152,13 +152,14 @@ export function tellOperator(message: string, level: Level = 'alert'): void {
 }
 
 /**
- * Writes a line with one call, so that lines of several threads and processes do not mix. Returns false if nothing of it was
- * written: the disk is full, or nobody reads the pipe.
+ * Writes a line with one call, so that lines of several threads and processes do not mix. Returns false if it was not written
+ * as a whole: the disk is full, or nobody reads the pipe.
  */
 function writeLine(descriptor: number, line: string): boolean {
   const bytes = Buffer.from(line);
+  const whole = Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END]);
   try {
-    return writeSync(descriptor, Buffer.concat([bytes.subarray(0, endOfLine(bytes)), LINE_END])) > 0;
+    return writeSync(descriptor, whole) === whole.length;
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import { closeSync, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { appendAsRoot, systemFailure, systemReason } from '../system/index.ts';
+import { linesIn } from './pending-lines.ts';
 
 /** `open_log_file_cache`: the rules for keeping files open. */
 export interface NamedLogRules {
@@ -129,15 +130,18 @@ class NamedLogFiles implements NamedLogs {
   async #append({ path, line: text, dropped }: NamedLine): Promise<void> {
     const file = this.#files.get(path) ?? closedFile();
     this.#files.delete(path);
+    const bytes = Buffer.from(text);
+    let written = 0;
     let call = 'open';
     try {
       await this.#check(path, file);
       if (!file.handle) await openAgain(path, file);
       call = 'write';
-      await file.handle?.appendFile(text);
+      while (file.handle && written < bytes.length)
+        written += (await file.handle.write(bytes, written)).bytesWritten;
       await this.#keep(path, file);
     } catch (error) {
-      dropped?.(text.split('\n').length - 1);
+      dropped?.(linesIn(bytes.toString('utf8', written)));
       this.#tell(`${systemFailure(call, path, error)} while logging request`);
       await shut(file);
     }

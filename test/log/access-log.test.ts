@@ -97,7 +97,10 @@ test.runIf(existsSync('/dev/full'))('a full disk is reported once and never thro
     await vi.waitFor(() => expect(told).toHaveLength(1));
   }
   await access.close();
-  expect(told).toEqual(['[alert] write() "/dev/full" failed (28: No space left on device)']);
+  expect(told).toEqual([
+    '[alert] write() "/dev/full" failed (28: No space left on device)',
+    '[error] 3 lines of "/dev/full" are lost: they could not be written before the end',
+  ]);
 });
 
 test('writing to a closed log does nothing', async () => {

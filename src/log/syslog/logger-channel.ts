@@ -10,6 +10,8 @@ const MAX_WAITING_BYTES = 1_048_576;
 const PAUSE_MS = 5_000;
 /** A line of the error log. */
 const MAX_MESSAGE_BYTES = 4096;
+/** A program that fails before this time has sent nothing. */
+const START_MS = 1_000;
 const LINE_ENDS = /[\r\n]+/g;
 
 type Logger = ChildProcessByStdio<Writable, null, Readable>;
@@ -30,6 +32,8 @@ export class LoggerChannel {
   readonly #tell: (trouble: string) => void;
   readonly #dropped: () => void;
   #program: Logger | undefined;
+  /** Lines that the program has taken. */
+  #taken = 0;
   #startedMs = -Infinity;
 
   constructor(
@@ -45,7 +49,10 @@ export class LoggerChannel {
   send(priority: number, message: string): void {
     const input = this.#running()?.stdin;
     if (!input || input.writableLength > MAX_WAITING_BYTES) return this.#dropped();
-    input.write(`<${priority}>${message.replace(LINE_ENDS, ' ')}\n`);
+    input.write(`<${priority}>${message.replace(LINE_ENDS, ' ')}\n`, (error) => {
+      if (error) this.#dropped();
+      else this.#taken++;
+    });
   }
 
   close(): Promise<void> {
@@ -61,7 +68,8 @@ export class LoggerChannel {
 
   #running(): Logger | undefined {
     if (this.#program || performance.now() - this.#startedMs < PAUSE_MS) return this.#program;
-    this.#startedMs = performance.now();
+    const startedMs = (this.#startedMs = performance.now());
+    this.#taken = 0;
     const program = spawn('logger', this.#arguments, {
       env: helperEnvironment(),
       stdio: ['pipe', 'ignore', 'pipe'],
@@ -70,10 +78,18 @@ export class LoggerChannel {
     program.stdin.on('error', () => undefined);
     createInterface(program.stderr).on('line', (trouble) => this.#tell(trouble));
     program.on('error', (error) => this.#tell(`the program "logger" cannot be started: ${error.message}`));
-    program.on('close', () => {
+    program.on('close', (code) => {
+      if (code !== 0) this.#lose(performance.now() - startedMs);
       if (this.#program === program) this.#program = undefined;
     });
     program.unref();
     return program;
+  }
+
+  /** Counts what a program that failed has not sent. How many lines it had sent before, it does not tell. */
+  #lose(ranMs: number): void {
+    const lost = ranMs > START_MS ? Math.min(this.#taken, 1) : this.#taken;
+    for (let line = 0; line < lost; line++) this.#dropped();
+    this.#taken = 0;
   }
 }

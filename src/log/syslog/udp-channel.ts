@@ -55,6 +55,7 @@ export class UdpChannel {
     this.#isClosed = true;
     clearTimeout(this.#retry);
     const socket = this.#socket;
+    for (const _ of this.#waiting.splice(0)) this.#dropped();
     const sent =
       this.#unsent === 0 ? Promise.resolve() : new Promise<void>((resolve) => (this.#whenSent = resolve));
     return sent.then(() => void socket?.close());
@@ -64,8 +65,10 @@ export class UdpChannel {
     this.#unsent++;
     socket.send(packet, (error) => {
       if (error) {
-        this.#dropped();
-        this.#tell(this.#failed(error));
+        // One datagram is lost, but not this one if the system tells now that an earlier one was refused.
+        this.#lose(error);
+        if (wasRefused(error) && !this.#isClosed) this.#give(socket, packet);
+        else if (wasRefused(error)) this.#dropped();
       }
       if (--this.#unsent === 0) this.#whenSent?.();
     });
@@ -77,12 +80,20 @@ export class UdpChannel {
       if (this.#isClosed) return;
       if (failed) return this.#tryLater(hostNotFound(host));
       const socket = createSocket(family === 6 ? 'udp6' : 'udp4').unref();
-      socket.on('error', (error) => this.#tell(this.#failed(error)));
+      // The refusal of a datagram comes here, unless the next one is sent before.
+      socket.on('error', (error) =>
+        wasRefused(error) ? this.#lose(error) : this.#tell(this.#failed(error)),
+      );
       socket.connect(port, address, () => {
         this.#socket = socket;
         for (const packet of this.#waiting.splice(0)) this.#give(socket, packet);
       });
     });
+  }
+
+  #lose(error: Error): void {
+    this.#dropped();
+    this.#tell(this.#failed(error));
   }
 
   #failed(error: Error): string {
@@ -94,4 +105,8 @@ export class UdpChannel {
     this.#tell(trouble);
     this.#retry = setTimeout(() => this.#connect(), RETRY_MS).unref();
   }
+}
+
+function wasRefused(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNREFUSED';
 }
