@@ -43,7 +43,7 @@ interface AccessLogOptions {
 /** Maximum bytes that wait for the disk; further lines are dropped. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** A file that takes nothing for so long at the end is given up. */
-const LAST_MS = 1_000;
+const LAST_MS = 3_000;
 const MAX_WRITE_BYTES = 64 * 1024;
 /** POSIX: writes of up to PIPE_BUF bytes to a pipe are atomic; larger ones may mix with other writers' lines. */
 const PIPE_BUF_BYTES = 4096;

@@ -6,12 +6,10 @@ import type { SyslogTarget } from './target.ts';
 
 /** Bytes that may be queued for the program; further messages are dropped. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** A program that has ended is restarted with the next line, at the earliest after this time. */
+/** A program that has ended is restarted with the next line, at the earliest after this time. If it failed before, it has sent nothing. */
 const PAUSE_MS = 5_000;
 /** A line of the error log. */
 const MAX_MESSAGE_BYTES = 4096;
-/** A program that fails before this time has sent nothing. */
-const START_MS = 1_000;
 const LINE_ENDS = /[\r\n]+/g;
 
 type Logger = ChildProcessByStdio<Writable, null, Readable>;
@@ -88,7 +86,7 @@ export class LoggerChannel {
 
   /** Counts what a program that failed has not sent. How many lines it had sent before, it does not tell. */
   #lose(ranMs: number): void {
-    const lost = ranMs > START_MS ? Math.min(this.#taken, 1) : this.#taken;
+    const lost = ranMs > PAUSE_MS ? Math.min(this.#taken, 1) : this.#taken;
     for (let line = 0; line < lost; line++) this.#dropped();
     this.#taken = 0;
   }
