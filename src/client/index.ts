@@ -16,3 +16,4 @@ export {
   type TlsVersion,
   type LoadedFile,
 } from './tls-settings.ts';
+export { LateFault, withinTime } from './within-time.ts';

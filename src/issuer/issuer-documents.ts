@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fetchText, type TextResponse } from '../client/index.ts';
+import { fetchText, type TextResponse, withinTime } from '../client/index.ts';
 import { isObject, parseJson } from '../json.ts';
 import { type KeySet, readKeySet } from '../tokens/index.ts';
 import { monotonicMs, type SharedText } from '../zone/index.ts';
@@ -84,8 +84,7 @@ export class IssuerDocuments {
   readonly #parts: DocumentParts;
   readonly #seat;
   readonly #timer: NodeJS.Timeout;
-  #asking: AbortController | undefined;
-  #isClosed = false;
+  readonly #ending = new AbortController();
   #fetching: Promise<void> | undefined;
   #waiting = 0;
   #revision = -1;
@@ -102,8 +101,7 @@ export class IssuerDocuments {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#isClosed = true;
-    this.#asking?.abort();
+    this.#ending.abort();
     this.#seat.leave();
   }
 
@@ -186,24 +184,20 @@ export class IssuerDocuments {
 
   async #fetch(): Promise<void> {
     const { source, tell } = this.#parts;
-    // A signal of `AbortSignal.any` may be collected before it fires (Node.js 20).
-    const asking = new AbortController();
-    const { signal } = asking;
-    const timer = setTimeout(() => asking.abort(), TIMEOUT_MS);
-    this.#asking = asking;
+    const ending = this.#ending.signal;
     try {
-      const documents = await fetchDocuments(source, signal);
+      const documents = await withinTime({ timeoutMs: TIMEOUT_MS, ending }, (signal) =>
+        fetchDocuments(source, signal),
+      );
       const found = { ...documents, fetchedAtMs: monotonicMs(), failedAtMs: NEVER, fault: '' };
       const written = this.#write((record) => ({ ...record, ...found }));
       if (written !== 'changed') throw new Error('the response is too long');
       tell('ok', '');
     } catch (error) {
-      if (this.#isClosed) return;
-      const fault = signal.aborted ? 'no response within 5 s' : (error as Error).message;
+      if (ending.aborted) return;
+      const fault = (error as Error).message;
       this.#write((record) => ({ ...record, failedAtMs: monotonicMs(), fault }));
       tell('failed', `keys of "${nameOfIssuer(source)}" could not be fetched: ${fault}`);
-    } finally {
-      clearTimeout(timer);
     }
   }
 

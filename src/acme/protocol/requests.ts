@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { fetchText, type TrustSettings } from '../../client/index.ts';
+import { fetchText, LateFault, type TrustSettings, withinTime } from '../../client/index.ts';
 import { parseJson } from '../../json.ts';
 import { UNKNOWN_AUTHORITY } from '../../system/index.ts';
 import { publicJwkOf, type SignedJson, signFlattened } from '../../tokens/index.ts';
@@ -129,9 +129,12 @@ export class AcmeRequests {
       status,
       text,
       headers: got,
-    } = await withinTime(signal, (timed) =>
+    } = await withinTime({ timeoutMs: TIMEOUT_MS, ending: signal }, (timed) =>
       fetchText(url, { method, body, headers, signal: timed, mostBytes: MOST_BYTES, trust }),
-    );
+    ).catch((error: Error) => {
+      const message = error instanceof LateFault ? error.message : connectionFault(error);
+      throw new AcmeFault(message, { kind: 'unreachable' });
+    });
     this.#keep(got['replay-nonce']);
     return {
       status,
@@ -154,25 +157,6 @@ export class AcmeRequests {
 function succeeded(response: AcmeResponse & { readonly url?: string }): AcmeResponse {
   if (response.status < 200 || response.status >= 300) throw responseFault(response);
   return response;
-}
-
-/** Runs a request with a signal of its own: one of `AbortSignal.any` may be collected before it fires (Node.js 20). */
-async function withinTime<T>(outer: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const asking = new AbortController();
-  const stop = (): void => asking.abort();
-  const timer = setTimeout(stop, TIMEOUT_MS);
-  outer.addEventListener('abort', stop);
-  try {
-    if (outer.aborted) stop();
-    return await ask(asking.signal);
-  } catch (error) {
-    const isLate = asking.signal.aborted && !outer.aborted;
-    const message = isLate ? `no response within ${TIMEOUT_MS / 1_000} s` : connectionFault(error as Error);
-    throw new AcmeFault(message, { kind: 'unreachable' });
-  } finally {
-    clearTimeout(timer);
-    outer.removeEventListener('abort', stop);
-  }
 }
 
 /** Codes of node:tls for certificates that are out of date, or that a wrong clock takes for that. */

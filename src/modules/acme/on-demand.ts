@@ -8,7 +8,7 @@ import {
   type SharedCertificates,
   SparseLines,
 } from '../../acme/index.ts';
-import { fetchText } from '../../client/index.ts';
+import { fetchText, LateFault, withinTime } from '../../client/index.ts';
 import type { AcmeServer } from '../../contract/index.ts';
 import type { Exchange } from '../../http/index.ts';
 import type { ErrorLog } from '../../log/index.ts';
@@ -140,7 +140,7 @@ async function askServer(x: Exchange, uri: string, name: string): Promise<number
   const timer = setTimeout(() => x.abort(), ASK_MS);
   try {
     const { status, aborted } = await x.subrequest({ uri, args: `domain=${name}`, keep: 'head' });
-    if (aborted) throw new Error(`no response in ${ASK_MS / 1_000} s`);
+    if (aborted) throw new Error(`no response within ${ASK_MS / 1_000} s`);
     return status;
   } finally {
     clearTimeout(timer);
@@ -150,14 +150,12 @@ async function askServer(x: Exchange, uri: string, name: string): Promise<number
 async function askUrl(ask: string, name: string): Promise<number> {
   const url = new URL(ask);
   url.searchParams.set('domain', name);
-  const asking = new AbortController();
-  const timer = setTimeout(() => asking.abort(), ASK_MS);
   try {
-    const { status } = await fetchText(url.href, { signal: asking.signal, mostBytes: MOST_BYTES });
+    const { status } = await withinTime({ timeoutMs: ASK_MS }, (signal) =>
+      fetchText(url.href, { signal, mostBytes: MOST_BYTES }),
+    );
     return status;
   } catch (error) {
-    throw asking.signal.aborted ? new Error(`${url.host}: no response in ${ASK_MS / 1_000} s`) : error;
-  } finally {
-    clearTimeout(timer);
+    throw error instanceof LateFault ? new Error(`${url.host}: ${error.message}`) : error;
   }
 }

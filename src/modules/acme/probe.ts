@@ -1,5 +1,5 @@
 import { type AcmeIssuer, connectionFault } from '../../acme/index.ts';
-import { fetchText } from '../../client/index.ts';
+import { fetchText, LateFault, withinTime } from '../../client/index.ts';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { isObject, parseJson } from '../../json.ts';
 
@@ -23,22 +23,17 @@ export async function probeIssuer(
 }
 
 async function ask({ uri, trusted, verifies }: AcmeIssuer, timeoutMs: number): Promise<string | undefined> {
-  const asking = new AbortController();
-  const timer = setTimeout(() => asking.abort(), timeoutMs);
+  const trust = { ca: trusted?.text, rejectUnauthorized: verifies };
   try {
-    const { status, text } = await fetchText(uri, {
-      signal: asking.signal,
-      mostBytes: MOST_BYTES,
-      trust: { ca: trusted?.text, rejectUnauthorized: verifies },
-    });
+    const { status, text } = await withinTime({ timeoutMs }, (signal) =>
+      fetchText(uri, { signal, mostBytes: MOST_BYTES, trust }),
+    );
     const directory = status === 200 ? parseJson(text) : undefined;
     if (status !== 200) return `status ${status}`;
     return isObject(directory) && typeof directory['newOrder'] === 'string'
       ? undefined
       : 'this is no ACME directory';
   } catch (error) {
-    return asking.signal.aborted ? 'no response' : connectionFault(error as Error);
-  } finally {
-    clearTimeout(timer);
+    return error instanceof LateFault ? 'no response' : connectionFault(error as Error);
   }
 }

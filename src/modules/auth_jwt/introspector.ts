@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { fetchText, type TrustSettings } from '../../client/index.ts';
+import { fetchText, type TrustSettings, withinTime } from '../../client/index.ts';
 import { readObject, type TokenObject } from '../../tokens/index.ts';
 import type { Introspection } from './issuer-directives.ts';
 
@@ -75,16 +75,13 @@ export class Introspector {
 
   async #ask(token: string, digest: string): Promise<Introspected> {
     const { name, introspection, trust, count } = this.#parts;
-    // A signal of `AbortSignal.any` may be collected before it fires (Node.js 20).
-    const asking = new AbortController();
-    const stop = (): void => asking.abort();
-    const timer = setTimeout(stop, TIMEOUT_MS);
-    this.#closing.signal.addEventListener('abort', stop, { once: true });
+    const ending = this.#closing.signal;
     try {
       const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString();
-      const { signal } = asking;
-      const options = { headers: this.#headers, body, signal, mostBytes: MOST_BYTES, trust };
-      const { status, text } = await fetchText(introspection.url, options);
+      const options = { headers: this.#headers, body, mostBytes: MOST_BYTES, trust };
+      const { status, text } = await withinTime({ timeoutMs: TIMEOUT_MS, ending }, (signal) =>
+        fetchText(introspection.url, { ...options, signal }),
+      );
       if (status !== 200) throw new Error(`status ${status}`);
       const claims = readObject(Buffer.from(text));
       if (typeof claims?.members['active'] !== 'boolean')
@@ -96,11 +93,7 @@ export class Introspector {
       return isActive ? claims : 'inactive';
     } catch (error) {
       count('failed');
-      const reason = asking.signal.aborted ? 'no response within 3 s' : (error as Error).message;
-      return { fault: `"${name}" could not be asked about a token: ${reason}` };
-    } finally {
-      clearTimeout(timer);
-      this.#closing.signal.removeEventListener('abort', stop);
+      return { fault: `"${name}" could not be asked about a token: ${(error as Error).message}` };
     }
   }
 }

@@ -1,3 +1,4 @@
+import { LateFault, withinTime } from '../../client/index.ts';
 import type { LiveProblem, LiveScope } from '../../contract/index.ts';
 import { fetchDocuments, type IssuerSource } from '../../issuer/index.ts';
 import { isObject, parseJson } from '../../json.ts';
@@ -17,15 +18,11 @@ export async function probeProvider(
 }
 
 async function askProvider(source: IssuerSource, timeoutMs: number): Promise<string | undefined> {
-  const asking = new AbortController();
-  const timer = setTimeout(() => asking.abort(), timeoutMs);
   try {
-    const { metadata } = await fetchDocuments(source, asking.signal);
+    const { metadata } = await withinTime({ timeoutMs }, (signal) => fetchDocuments(source, signal));
     const members = parseJson(metadata);
     return metadataFault(isObject(members) ? members : {});
   } catch (error) {
-    return asking.signal.aborted ? 'no response' : (error as Error).message;
-  } finally {
-    clearTimeout(timer);
+    return error instanceof LateFault ? 'no response' : (error as Error).message;
   }
 }

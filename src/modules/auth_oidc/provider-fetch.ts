@@ -1,5 +1,11 @@
 import type { CustomFetchOptions } from 'oauth4webapi';
-import { fetchText, type TextResponse, type TrustSettings } from '../../client/index.ts';
+import {
+  fetchText,
+  LateFault,
+  type TextResponse,
+  type TrustSettings,
+  withinTime,
+} from '../../client/index.ts';
 
 /** Longest response of a provider. */
 const MOST_BYTES = 1_048_576;
@@ -14,20 +20,15 @@ type FetchProvider = (url: string, options: CustomFetchOptions<string, unknown>)
 export function providerFetch({ ca, crl }: TrustSettings): FetchProvider {
   const trust = { ...(ca !== undefined && { ca }), ...(crl !== undefined && { crl }) };
   return async (url, { method, headers, body }) => {
-    // A signal of `AbortSignal.any` may be collected before it fires (Node.js 20).
-    const asking = new AbortController();
-    const { signal } = asking;
-    const timer = setTimeout(() => asking.abort(), TIMEOUT_MS);
+    const sent = body instanceof URLSearchParams ? body.toString() : undefined;
+    const options = { method, headers, body: sent, mostBytes: MOST_BYTES, trust };
     try {
-      const sent = body instanceof URLSearchParams ? body.toString() : undefined;
       return responseOf(
-        await fetchText(url, { method, headers, body: sent, signal, mostBytes: MOST_BYTES, trust }),
+        await withinTime({ timeoutMs: TIMEOUT_MS }, (signal) => fetchText(url, { ...options, signal })),
       );
     } catch (error) {
-      if (signal.aborted) throw new Error(`${new URL(url).host}: no response within 5 s`, { cause: error });
-      throw error;
-    } finally {
-      clearTimeout(timer);
+      if (!(error instanceof LateFault)) throw error;
+      throw new Error(`${new URL(url).host}: ${error.message}`, { cause: error });
     }
   };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LateFault, withinTime } from '../../client/index.ts';
 import type { LeaseHolder } from '../../cluster/index.ts';
 import type { WorkerScope } from '../../contract/index.ts';
 import { MEMBER_CODES, MemberFault, type Membership } from '../../upstream/index.ts';
@@ -69,7 +70,7 @@ export class Refresh {
   /** The last attempt to take the lease reached the store. */
   #isTold = false;
   #isAtWork = false;
-  #asking: AbortController | undefined;
+  readonly #ending = new AbortController();
   /** The failure that was logged last; '' after a success. */
   #told = '';
 
@@ -107,7 +108,7 @@ export class Refresh {
   /** Stops, but keeps the seat for the next configuration in this thread. Without one, the seat expires. */
   close(): void {
     clearInterval(this.#looking);
-    this.#asking?.abort();
+    this.#ending.abort();
   }
 
   #look(): void {
@@ -157,19 +158,15 @@ export class Refresh {
   }
 
   async #ask(): Promise<void> {
-    const asking = (this.#asking = new AbortController());
-    const timer = setTimeout(() => asking.abort(), ASK_MS);
+    const ending = this.#ending.signal;
     this.#validUntilMs = 0;
     try {
-      const found = await this.#source.ask(asking.signal);
+      const found = await withinTime({ timeoutMs: ASK_MS, ending }, (signal) => this.#source.ask(signal));
       if (this.#worker.retiring.aborted) return;
       this.#validUntilMs = performance.now() + (found?.validMs ?? 0);
       await this.#apply(found?.members);
     } catch (error) {
-      if (!this.#worker.retiring.aborted) this.#failed(error, asking.signal);
-    } finally {
-      clearTimeout(timer);
-      this.#asking = undefined;
+      if (!ending.aborted) this.#failed(error);
     }
   }
 
@@ -183,11 +180,10 @@ export class Refresh {
     await this.#changes.written();
   }
 
-  #failed(error: unknown, { aborted }: AbortSignal): void {
+  #failed(error: unknown): void {
+    const reason = error instanceof LateFault ? 'it took too long' : String(error);
     const fault =
-      error instanceof MemberFault && !aborted
-        ? error
-        : new MemberFault(502, MEMBER_CODES.unreadable, aborted ? 'it took too long' : String(error));
+      error instanceof MemberFault ? error : new MemberFault(502, MEMBER_CODES.unreadable, reason);
     const { target, source } = this.#options;
     this.#failures.add();
     const failure = `source "${source}" of upstream "${target}": ${fault.message}`;
