@@ -1,5 +1,5 @@
-import type { Exemplar, MetricFamily, MetricSample } from '../../zone/index.ts';
-import { escaped, labelText, numberText } from './prometheus-text.ts';
+import type { Exemplar, MetricFamily } from '../../zone/index.ts';
+import { escaped, labelText, numberText, sampleLines } from './prometheus-text.ts';
 
 export const OPEN_METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
@@ -35,22 +35,12 @@ export function openMetricsText(families: readonly MetricFamily[]): string {
     const shown = isCounter ? name.slice(0, -TOTAL.length) : name;
     const type = kind === 'untyped' || (kind === 'counter' && !isCounter) ? 'unknown' : kind;
     text += `# TYPE ${shown} ${type}\n# HELP ${shown} ${escaped(help, /[\\\n"]/g)}\n`;
-    for (const sample of samples) text += linesOf(name, sample);
+    for (const sample of samples) text += sampleLines(name, sample, FORMAT);
   }
   return `${text}# EOF\n`;
 }
 
-function linesOf(name: string, { labels, value, buckets, bounds = [], exemplars }: MetricSample): string {
-  if (!buckets) return `${name}${labelText(labels)} ${numberText(value)}\n`;
-  let count = 0;
-  const lines = buckets.map((inBucket, index) => {
-    count += inBucket;
-    const le = canonical(bounds[index] ?? Infinity);
-    return `${name}_bucket${labelText({ ...labels, le })} ${count}${exemplarText(exemplars?.[index])}\n`;
-  });
-  const sum = `${name}_sum${labelText(labels)} ${numberText(value)}\n`;
-  return `${lines.join('')}${name}_count${labelText(labels)} ${count}\n${sum}`;
-}
+const FORMAT = { boundText: canonical, exemplarText, totals: ['count', 'sum'] } as const;
 
 function exemplarText(exemplar: Exemplar | undefined): string {
   if (!exemplar) return '';

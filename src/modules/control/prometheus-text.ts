@@ -1,4 +1,4 @@
-import type { Labels, MetricFamily, MetricSample } from '../../zone/index.ts';
+import type { Exemplar, Labels, MetricFamily, MetricSample } from '../../zone/index.ts';
 
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -7,21 +7,43 @@ export function prometheusText(families: readonly MetricFamily[]): string {
   let text = '';
   for (const { name, help, kind, samples } of families) {
     text += `# HELP ${name} ${escaped(help, /[\\\n]/g)}\n# TYPE ${name} ${kind}\n`;
-    for (const sample of samples) text += linesOf(name, sample);
+    for (const sample of samples) text += sampleLines(name, sample, FORMAT);
   }
   return text;
 }
 
-function linesOf(name: string, { labels, value, buckets, bounds = [] }: MetricSample): string {
+/** What the two formats write differently. */
+interface SampleFormat {
+  readonly boundText: (bound: number) => string;
+  /** What follows the count of a bucket. */
+  readonly exemplarText: (exemplar: Exemplar | undefined) => string;
+  /** The lines that follow the buckets of a histogram, in their order. */
+  readonly totals: readonly ('sum' | 'count')[];
+}
+
+const FORMAT: SampleFormat = {
+  boundText: numberText,
+  exemplarText: () => '',
+  totals: ['sum', 'count'],
+};
+
+/** Returns the lines of one series, each with its line end. */
+export function sampleLines(
+  name: string,
+  { labels, value, buckets, bounds = [], exemplars }: MetricSample,
+  { boundText, exemplarText, totals }: SampleFormat,
+): string {
   if (!buckets) return `${name}${labelText(labels)} ${numberText(value)}\n`;
   let count = 0;
-  const lines = buckets.map((inBucket, index) => {
+  let text = '';
+  for (const [index, inBucket] of buckets.entries()) {
     count += inBucket;
-    const le = numberText(bounds[index] ?? Infinity);
-    return `${name}_bucket${labelText({ ...labels, le })} ${count}\n`;
-  });
-  const sum = `${name}_sum${labelText(labels)} ${numberText(value)}\n`;
-  return `${lines.join('')}${sum}${name}_count${labelText(labels)} ${count}\n`;
+    const le = boundText(bounds[index] ?? Infinity);
+    text += `${name}_bucket${labelText({ ...labels, le })} ${count}${exemplarText(exemplars?.[index])}\n`;
+  }
+  const values = { sum: value, count };
+  for (const total of totals) text += `${name}_${total}${labelText(labels)} ${numberText(values[total])}\n`;
+  return text;
 }
 
 /** Labels as both formats write them. */
