@@ -2,17 +2,22 @@ import { resolve } from 'node:path';
 import type { Word } from '../../../grammar/index.ts';
 import { type ArgReader, directivesFor, pathFrom, readers, type ReadScope } from '../../config/index.ts';
 
-/** Where slow requests are logged, and what is slow, in milliseconds. */
-export interface SlowLogTarget {
-  /** Absolute, or `stderr`. */
-  readonly path: string;
+/** From how many milliseconds on something is slow. */
+interface SlowThresholds {
   readonly request: number;
   readonly query: number;
   readonly kv: number;
-  /** Absent: upstreams are not logged by themselves. */
+  /** Absent: upstreams have no lines of their own. */
   readonly upstream?: number;
-  /** Lines a second of one worker. */
-  readonly rate: number;
+}
+
+/** Where slow requests are logged, and what is slow. */
+export interface SlowLogTarget {
+  /** Absolute, or `stderr`. */
+  readonly path: string;
+  readonly thresholdsMs: SlowThresholds;
+  /** Of each worker. */
+  readonly linesPerSecond: number;
   readonly explain: boolean;
 }
 
@@ -23,7 +28,11 @@ export interface SlowLogConfig {
 
 const SYNTAX =
   'off | path [request=time] [query=time] [kv=time] [upstream=time] [rate=number/s] [explain=on | off] [format=json]';
-const USUAL = { request: 1_000, query: 500, kv: 100, rate: 10, explain: false };
+const USUAL = {
+  thresholdsMs: { request: 1_000, query: 500, kv: 100 },
+  linesPerSecond: 10,
+  explain: false,
+};
 
 /** Reads `slow_log path [request=1s] [query=500ms] [kv=100ms] [upstream=time] [rate=10/s] [explain=on] [format=json]`. */
 const slowLog: ArgReader<SlowLogTarget | 'off'> = readers.words(
@@ -48,27 +57,31 @@ const slowLog: ArgReader<SlowLogTarget | 'off'> = readers.words(
 
 function readParameter(word: Word, target: SlowLogTarget, { report }: ReadScope): SlowLogTarget | undefined {
   const [, name = '', text = ''] = /^(\w+)=(.*)$/s.exec(word.value) ?? [];
-  const value = readValue(name, text);
-  if (value !== undefined) return { ...target, ...value };
+  const read = readValue(name, text, target);
+  if (read) return read;
   report.emerg(`invalid parameter "${word.value}"`, word.span);
   return undefined;
 }
 
-function readValue(name: string, text: string): Partial<SlowLogTarget> | undefined {
+function readValue(name: string, text: string, target: SlowLogTarget): SlowLogTarget | undefined {
   switch (name) {
     case 'request':
     case 'query':
     case 'kv':
     case 'upstream': {
       const ms = readers.parseTimeMs(text);
-      return ms === undefined ? undefined : { [name]: ms };
+      return ms === undefined
+        ? undefined
+        : { ...target, thresholdsMs: { ...target.thresholdsMs, [name]: ms } };
     }
     case 'rate':
-      return /^[1-9]\d{0,5}\/s$/.test(text) ? { rate: Number.parseInt(text, 10) } : undefined;
+      return /^[1-9]\d{0,5}\/s$/.test(text)
+        ? { ...target, linesPerSecond: Number.parseInt(text, 10) }
+        : undefined;
     case 'explain':
-      return text === 'on' || text === 'off' ? { explain: text === 'on' } : undefined;
+      return text === 'on' || text === 'off' ? { ...target, explain: text === 'on' } : undefined;
     case 'format':
-      return text === 'json' ? {} : undefined;
+      return text === 'json' ? target : undefined;
     default:
       return undefined;
   }

@@ -1,20 +1,10 @@
 import { type Build, countLostLines, moduleFor, type WorkerScope } from '../../contract/index.ts';
-import { type Try, upstreamFacts } from '../../forwarding/index.ts';
-import {
-  type Exchange,
-  latencyMs,
-  type LogStep,
-  phasesOf,
-  requestId,
-  type TimedPart,
-  tracedBy,
-  watchPhases,
-} from '../../http/index.ts';
-import { jsonText, openAccessLog, timeUtc } from '../../log/index.ts';
-import { shownSql } from '../../postgres/index.ts';
+import { upstreamFacts } from '../../forwarding/index.ts';
+import { type Exchange, latencyMs, type LogStep, phasesOf, watchPhases } from '../../http/index.ts';
+import { openAccessLog, timeUtc } from '../../log/index.ts';
 import { directives, type SlowLogConfig, type SlowLogTarget } from './directives.ts';
-import { maskedPlan } from './masked-plan.ts';
-import { LimitedLines } from './rate.ts';
+import { LimitedLines } from './limited-lines.ts';
+import { partMembers, requestMembers, type SlowKind, slowLine, tryMembers } from './slow-line.ts';
 
 interface OpenLog {
   readonly lines: LimitedLines;
@@ -25,7 +15,6 @@ const SLOW = {
   name: 'gw_slow_total',
   help: 'Requests and parts of them that took longer than "slow_log" says.',
 };
-type Kind = 'request' | 'query' | 'kv' | 'upstream';
 
 /** Slow requests, statements and commands, with what their time was spent on. */
 export const slowLog = moduleFor<SlowLogConfig>()<OpenLog>({
@@ -63,9 +52,9 @@ function openLog(target: SlowLogTarget, worker: WorkerScope): OpenLog {
       const dropped = (lines: number): void => count(path, lines);
       count(path, 0);
       const opened = openAccessLog({ path, bufferBytes: 0, flushMs: 0, log, opener, dropped });
-      const tell = (suppressed: number): string =>
+      const lineAbout = (suppressed: number): string =>
         JSON.stringify({ kind: 'suppressed', time: timeUtc(Date.now()), lines: suppressed });
-      return { file: opened, lines: new LimitedLines((line) => opened.write(line), tell) };
+      return { file: opened, lines: new LimitedLines((line) => opened.write(line), lineAbout) };
     },
     (opened) => {
       opened.lines.flush();
@@ -81,11 +70,12 @@ const EXPLAIN_INTERVAL_MS = 60_000;
 const MAX_EXPLAINED = 256;
 
 /** Decides whether the plan of a slow statement is asked for: at most once a minute for each. */
-function compileExplains({ query }: SlowLogTarget): (ms: number, text: string) => boolean {
+function compileExplains({ thresholdsMs }: SlowLogTarget): (ms: number, text: string) => boolean {
   const explained = new Map<string, number>();
   return (ms, text) => {
     const now = performance.now();
-    if (ms < query || now - (explained.get(text) ?? -Infinity) < EXPLAIN_INTERVAL_MS) return false;
+    if (ms < thresholdsMs.query || now - (explained.get(text) ?? -Infinity) < EXPLAIN_INTERVAL_MS)
+      return false;
     explained.delete(text);
     const [oldest] = explained;
     if (explained.size >= MAX_EXPLAINED && oldest) {
@@ -100,77 +90,32 @@ function compileExplains({ query }: SlowLogTarget): (ms: number, text: string) =
 function compileStep({ lines, target }: OpenLog, build: Build): LogStep {
   const { path } = build.location;
   const count = compileCounter(build);
-  const write = (x: Exchange, slow: { readonly kind: Kind; readonly ms: number }, more: object): void => {
+  const { thresholdsMs, linesPerSecond } = target;
+  const write = (x: Exchange, slow: { readonly kind: SlowKind; readonly ms: number }, more: object): void => {
     count(slow.kind);
-    lines.write(lineOf(x, { ...slow, location: path, ...more }), target.rate);
+    lines.write(slowLine(x, { ...slow, location: path, ...more }), linesPerSecond);
   };
   return (x) => {
     const ms = latencyMs(x);
-    if (ms >= target.request)
-      write(x, { kind: 'request', ms }, { method: x.request.method, status: x.status, ...phases(x) });
+    if (ms >= thresholdsMs.request) write(x, { kind: 'request', ms }, requestMembers(x));
     for (const part of phasesOf(x)?.parts ?? []) {
-      if (part.ms < target[part.kind]) continue;
-      const tell = (plan?: unknown): void =>
-        write(x, { kind: part.kind, ms: part.ms }, describe(x, part, plan));
-      if (part.plan) void part.plan.then(tell);
-      else tell();
+      if (part.ms < thresholdsMs[part.kind]) continue;
+      const writePart = (plan?: unknown): void =>
+        write(x, { kind: part.kind, ms: part.ms }, partMembers(x, part, plan));
+      if (part.plan) void part.plan.then(writePart);
+      else writePart();
     }
-    const { upstream } = target;
+    const { upstream } = thresholdsMs;
     if (upstream === undefined) return;
     for (const tried of upstreamFacts(x)?.rounds.flat() ?? [])
-      if (tried.responseMs >= upstream) write(x, { kind: 'upstream', ms: tried.responseMs }, ofTry(tried));
+      if (tried.responseMs >= upstream)
+        write(x, { kind: 'upstream', ms: tried.responseMs }, tryMembers(tried));
   };
 }
 
-function compileCounter({ metrics, core, location }: Build): (kind: Kind) => void {
+function compileCounter({ metrics, core, location }: Build): (kind: SlowKind) => void {
   const { metricsLocation } = core;
   if (metricsLocation === false) return () => undefined;
   const label = metricsLocation === true ? location.path : metricsLocation;
   return (kind) => metrics.counter(SLOW, { location: label, kind }).add();
-}
-
-function lineOf(
-  x: Exchange,
-  { kind, ms, location, ...more }: { kind: Kind; ms: number; location: string },
-): string {
-  return jsonText({
-    kind,
-    time: timeUtc(Date.now()),
-    ms: rounded(ms),
-    request_id: requestId(x),
-    trace_id: tracedBy(x)?.traceId ?? null,
-    location,
-    ...more,
-  });
-}
-
-/** Milliseconds of each phase; `send` is the time after the last statement or command. */
-function phases(x: Exchange): Record<string, number> {
-  const known = phasesOf(x);
-  const all: [string, number][] = Object.entries(known?.ms ?? {});
-  if (known && known.endedAt > 0) all.push(['send', performance.now() - known.endedAt]);
-  const tries = upstreamFacts(x)?.rounds.flat() ?? [];
-  if (tries.length > 0)
-    all.push(['upstream', tries.reduce((sum, { responseMs }) => sum + Math.max(0, responseMs), 0)]);
-  return Object.fromEntries(all.map(([phase, ms]) => [phase, rounded(ms)]));
-}
-
-function describe(x: Exchange, { kind, text, role }: TimedPart, plan: unknown): object {
-  if (kind === 'kv') return { command: text };
-  const shown = plan === undefined ? {} : { plan: maskedPlan(plan) };
-  return {
-    sql: shownSql(text),
-    rows: phasesOf(x)?.rows ?? null,
-    role: role ?? null,
-    ...shown,
-  };
-}
-
-function ofTry({ address, status, connectMs, headerMs }: Try): object {
-  return { upstream: address, status, connect: rounded(connectMs), header: rounded(headerMs) };
-}
-
-/** Milliseconds with three decimals; -1 stays, for what was never reached. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maskedPlan } from '../../../src/modules/slow_log/masked-plan.ts';
+import { maskedPlan } from '../../../src/modules/slow_log/slow-line.ts';
 
 test('a plan keeps its shape and costs, and has no values in its expressions', () => {
   const plan = [

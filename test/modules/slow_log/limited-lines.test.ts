@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { LimitedLines } from '../../../src/modules/slow_log/rate.ts';
+import { LimitedLines } from '../../../src/modules/slow_log/limited-lines.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

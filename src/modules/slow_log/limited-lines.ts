@@ -1,17 +1,18 @@
 /** Writes lines up to a rate; others are counted, and a line tells their number once a second. */
 export class LimitedLines {
   readonly #write: (line: string) => void;
-  readonly #tell: (suppressed: number) => string;
+  /** Returns the line that tells how many were suppressed. */
+  readonly #lineAbout: (suppressed: number) => string;
   #left = 0;
   #suppressed = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(write: (line: string) => void, tell: (suppressed: number) => string) {
+  constructor(write: (line: string) => void, lineAbout: (suppressed: number) => string) {
     this.#write = write;
-    this.#tell = tell;
+    this.#lineAbout = lineAbout;
   }
 
-  /** Writes a line unless so many have been written within this second. */
+  /** Writes a line, unless `perSecond` lines have been written since the first one of this second. */
   write(line: string, perSecond: number): void {
     if (!this.#timer) {
       this.#left = perSecond;
@@ -26,7 +27,7 @@ export class LimitedLines {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#suppressed > 0) this.#write(this.#tell(this.#suppressed));
+    if (this.#suppressed > 0) this.#write(this.#lineAbout(this.#suppressed));
     this.#suppressed = 0;
   }
 }
