@@ -32,5 +32,7 @@ export default defineConfig({
     sequence: { sequencer: LongFilesFirst },
     // The files of a process share what they import.
     isolate: false,
+    // A run takes the modules that the one before has transformed, if they are the same: a third of what importing all costs.
+    experimental: { fsModuleCache: true },
   },
 });
