@@ -29,10 +29,10 @@ export interface RequestTrace {
   readonly traceId: string;
   /** 16 digits: the span of the request in this gateway. */
   readonly spanId: string;
-  /** The span of the caller; '' if it sent none, or none that counts. */
+  /** The span of the client; '' if it sent none, or none that counts. */
   readonly parentId: string;
   readonly parentSampled: boolean;
-  /** The `tracestate` of the caller, unchanged; '' if there is none. */
+  /** The `tracestate` of the client, unchanged; '' if there is none. */
   readonly state: string;
   /** The request's span is exported. */
   readonly sampled: boolean;

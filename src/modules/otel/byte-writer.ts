@@ -5,14 +5,14 @@ const MICROSECONDS_PER_MS = 1_000;
 const NANOSECONDS_PER_MICROSECOND = 1_000;
 
 /**
- * Writes at a place of a buffer that has room for all of it: Protocol Buffers whose lengths are known. Loops count in a
- * variable of their own, for V8 reads and writes a field at each turn.
+ * Writes Protocol Buffers whose lengths are known into a buffer that has room for them. Loops count in a local variable,
+ * because V8 would read and write a field at each turn.
  */
 export class ByteWriter {
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
 
-  /** From now on it writes here. */
+  /** Sets where the next calls write. */
   begin(bytes: Uint8Array, at: number): this {
     this.#bytes = bytes;
     this.#at = at;
@@ -29,7 +29,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Below 2^31. */
+  /** Writes a number below 2^31. */
   varint(value: number): this {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -46,7 +46,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** A text of ASCII; short ones are written faster here than by a call. */
+  /** Writes a text of ASCII. For short ones, this loop is faster than a call of Node's. */
   ascii(text: string): this {
     const bytes = this.#bytes;
     const begin = this.#at;
@@ -55,7 +55,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Hexadecimal digits in lower case, as bytes. */
+  /** Writes hexadecimal digits in lower case as bytes. */
   hex(digits: string): this {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -76,7 +76,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** A time in milliseconds, as nanoseconds: they have more digits than a number can hold. */
+  /** Writes a time in milliseconds as nanoseconds, which have more digits than a number can hold. */
   nanoseconds(ms: number): this {
     const microseconds = Math.round(ms * MICROSECONDS_PER_MS);
     const high = Math.floor(microseconds / TWO_32);

@@ -17,7 +17,7 @@ import { type GrpcStatus, grpcStatusOf, messageIn, framed } from './grpc.ts';
 export type SendOutcome =
   /** `body` is the message of the response. */
   | { readonly kind: 'taken'; readonly body: Uint8Array }
-  /** The collector may take the same records later; `afterMs`: when it said. */
+  /** The collector may take the same records later; `afterMs` is the pause that it asks for. */
   | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -52,12 +52,12 @@ export class Collector {
   /** Sends the message of a signal. Never rejects. */
   async send(signal: Signal, contentType: string, message: Uint8Array): Promise<SendOutcome> {
     const { isCompressed, protocol } = this.#config;
-    const squeezes = isCompressed && message.length >= LEAST_COMPRESSED_BYTES;
-    const body = squeezes ? await compressed(message) : message;
+    const isGzip = isCompressed && message.length >= LEAST_COMPRESSED_BYTES;
+    const body = isGzip ? await compressed(message) : message;
     const request =
       protocol === 'grpc'
-        ? this.#grpcRequest(signal, body, squeezes)
-        : this.#httpRequest(signal, { contentType, body, squeezes });
+        ? this.#grpcRequest(signal, body, isGzip)
+        : this.#httpRequest(signal, { contentType, body, isGzip });
     const outcome = await this.#call(request);
     return protocol === 'grpc' ? judgeGrpc(outcome) : judgeHttp(outcome);
   }
@@ -86,8 +86,8 @@ export class Collector {
     {
       contentType,
       body,
-      squeezes,
-    }: { readonly contentType: string; readonly body: Uint8Array; readonly squeezes: boolean },
+      isGzip,
+    }: { readonly contentType: string; readonly body: Uint8Array; readonly isGzip: boolean },
   ): CallRequest {
     const { endpoint, headers } = this.#config;
     const lines = headerLines(
@@ -95,7 +95,7 @@ export class Collector {
         ['Host', endpoint.authority],
         ['User-Agent', this.#userAgent],
         ['Content-Type', contentType],
-        squeezes ? ['Content-Encoding', 'gzip'] : [],
+        isGzip ? ['Content-Encoding', 'gzip'] : [],
         ...headers,
         ['Content-Length', String(body.length)],
       ].flat(),
@@ -103,7 +103,7 @@ export class Collector {
     return { head: `${requestLine('POST', httpPathOf(endpoint, signal), '1.1')}${lines}\r\n`, body };
   }
 
-  #grpcRequest(signal: Signal, body: Uint8Array, squeezes: boolean): CallRequest {
+  #grpcRequest(signal: Signal, body: Uint8Array, isGzip: boolean): CallRequest {
     const { endpoint, headers } = this.#config;
     const fields = [
       [':method', 'POST'],
@@ -114,10 +114,10 @@ export class Collector {
       ['te', 'trailers'],
       ['user-agent', this.#userAgent],
       ['grpc-timeout', '10S'],
-      squeezes ? ['grpc-encoding', 'gzip'] : [],
+      isGzip ? ['grpc-encoding', 'gzip'] : [],
       ...headers,
     ].flat();
-    return { head: '', fields, body: framed(body, squeezes) };
+    return { head: '', fields, body: framed(body, isGzip) };
   }
 }
 
@@ -158,17 +158,21 @@ function judgeGrpc(outcome: CallOutcome): SendOutcome {
     : { kind: 'refused', reason };
 }
 
-const MOST_REASON = 200;
-
 /** Repeated names are most of a message: a higher level takes three times as long to save a little more. */
 function compressed(message: Uint8Array): Promise<Buffer> {
   return promisify(gzip)(message, { level: constants.Z_BEST_SPEED });
 }
 
-/** The text is somebody else's: it is cut, and the log shows no control characters. */
 function reasonOf({ code, message }: GrpcStatus): string {
-  const said = message === '' ? '' : `: ${message.slice(0, MOST_REASON)}`;
-  return `the collector responded with gRPC status ${code}${said}`;
+  return `the collector responded with gRPC status ${code}${quotation(message)}`;
+}
+
+/** Characters of a text of the collector that a message quotes. */
+const MOST_QUOTED = 200;
+
+/** Returns what a collector has said, as the end of a message; the log shows no control characters of it. */
+export function quotation(text: string): string {
+  return text === '' ? '' : `: ${text.slice(0, MOST_QUOTED)}`;
 }
 
 /** Reads `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). */

@@ -1,6 +1,6 @@
 import type { ErrorLog, Level } from '../../log/index.ts';
 import type { Counter } from '../../zone/index.ts';
-import type { Collector, SendOutcome } from './collector.ts';
+import { type Collector, quotation, type SendOutcome } from './collector.ts';
 import type { Encoding } from './records.ts';
 import type { Signal } from './endpoint.ts';
 import { RecordBatch } from './record-batch.ts';
@@ -31,7 +31,7 @@ interface QueueParts {
   readonly log: ErrorLog;
 }
 
-/** Tries of a batch that the collector may take later. */
+/** How often a batch is sent that the collector may take later. */
 const MOST_TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
 /** Longest pause that a collector can ask for. */
@@ -76,7 +76,7 @@ export class ExportQueue {
     return waiting < this.#mostRecords && this.#bytes + this.#sending.bytes < this.#parts.limits.queueBytes;
   }
 
-  /** `encode` adds one record to the batch. */
+  /** Adds a record, which `encode` writes to the batch. */
   add(encode: (batch: RecordBatch) => void): void {
     const batch = this.#filling;
     const before = batch.length;
@@ -156,8 +156,8 @@ export class ExportQueue {
     const rejected = Math.min(count, records);
     counters.exported.add(records - rejected);
     counters.failed.add(rejected);
-    if (rejected > 0) this.#tellFailure(`the collector rejected ${rejected} records${said(reason)}`);
-    else if (reason !== '') this.#tellFailure(`the collector warned${said(reason)}`);
+    if (rejected > 0) this.#tellFailure(`the collector rejected ${rejected} records${quotation(reason)}`);
+    else if (reason !== '') this.#tellFailure(`the collector warned${quotation(reason)}`);
   }
 
   async #send(message: Uint8Array): Promise<SendOutcome> {
@@ -191,12 +191,6 @@ export class ExportQueue {
   #tell(level: Level, text: string): void {
     this.#parts.log.write(level, `OTel ${this.#parts.signal}: ${text}`);
   }
-}
-
-const MOST_SAID = 200;
-
-function said(message: string): string {
-  return message === '' ? '' : `: ${message.slice(0, MOST_SAID)}`;
 }
 
 function failure(error: unknown): SendOutcome {

@@ -99,7 +99,7 @@ export class Exporter implements SpanRecorder {
     this.#spans.add((batch) => this.#encoding.span(span, batch));
   }
 
-  /** Tells whether a span can be added; if not, it is counted as dropped. */
+  /** Tells whether there is room for a span, which need not be made otherwise. Without room, it is counted as dropped. */
   takesSpan(): boolean {
     if (this.#spans.hasRoom) return true;
     this.#spans.drop();

@@ -8,7 +8,7 @@ import { compileServerSpan } from './server-span.ts';
 import { compileDecide, compileReadTrace } from './tracing.ts';
 
 /** The variables about a request's trace, with what they show of it. */
-const SHOWN: Readonly<
+const VARIABLES: Readonly<
   Record<string, { summary: string; show: (trace: RequestTrace) => string | undefined }>
 > = {
   otel_trace_id: { summary: 'The id of the trace: 32 hexadecimal digits.', show: ({ traceId }) => traceId },
@@ -26,12 +26,12 @@ const SHOWN: Readonly<
   },
 };
 
-/** Synonyms of the first two. */
+/** Other names of the first two. */
 const SYNONYMS: Readonly<Record<string, string>> = { trace_id: 'otel_trace_id', span_id: 'otel_span_id' };
 
-const NAMES: readonly (readonly [name: string, shown: (typeof SHOWN)[string]])[] = [
-  ...Object.entries(SHOWN),
-  ...Object.entries(SYNONYMS).map(([name, of]) => [name, SHOWN[of]!] as const),
+const ALL_NAMES: readonly (readonly [name: string, variable: (typeof VARIABLES)[string]])[] = [
+  ...Object.entries(VARIABLES),
+  ...Object.entries(SYNONYMS).map(([name, synonym]) => [name, VARIABLES[synonym]!] as const),
 ];
 
 /** The definitions of all variables; `read` returns the trace of a request. */
@@ -39,7 +39,10 @@ function variablesOf(
   compile: (show: (trace: RequestTrace) => string | undefined) => VariableDefinition['compile'],
 ): Readonly<Record<string, VariableDefinition>> {
   return Object.fromEntries(
-    NAMES.map(([name, { summary, show }]) => [name, { summary, live: 'even empty', compile: compile(show) }]),
+    ALL_NAMES.map(([name, { summary, show }]) => [
+      name,
+      { summary, live: 'even empty', compile: compile(show) },
+    ]),
   );
 }
 

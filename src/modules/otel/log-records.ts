@@ -15,7 +15,7 @@ const SEVERITIES: Readonly<Record<Level, number>> = {
   emerg: 21,
 };
 
-/** What exporters say of themselves: to send it would lead to the next failure. */
+/** Lines about exports, which are not exported: one about a failure would cause the next failure. */
 const OWN_LINES = /^\d+#\d+: OTel /;
 
 /** Passes the lines of this thread's error logs on as records. Returns the function that ends it. */
@@ -31,7 +31,7 @@ export function followErrorLogs(
 }
 
 /** The variables that a record of a request has, by their names in it. */
-const SHOWN: readonly (readonly [name: string, variable: string])[] = [
+const VARIABLES: readonly (readonly [name: string, variable: string])[] = [
   ['remote_addr', 'remote_addr'],
   ['remote_user', 'remote_user'],
   ['protocol', 'server_protocol'],
@@ -42,7 +42,7 @@ const SHOWN: readonly (readonly [name: string, variable: string])[] = [
 
 /** Compiles the record of a request that has ended. A value that is absent is null; secrets are masked. */
 export function compileAccessRecord(build: Build): (x: Exchange) => LogRecord {
-  const getters = SHOWN.map(([name, variable]) => ({ name, read: loggedVariable(variable, build) }));
+  const getters = VARIABLES.map(([name, variable]) => ({ name, read: loggedVariable(variable, build) }));
   return (x) => {
     const nowMs = Date.now();
     const { traceId = '', spanId = '' } = x.trace ?? {};

@@ -87,10 +87,10 @@ export function fitting(text: string): string {
 /** The numbers of `SpanKind`. */
 export const KINDS: Readonly<Record<Span['kind'], number>> = { internal: 1, server: 2, client: 3 };
 
-/** `STATUS_CODE_ERROR` */
+/** The number of `STATUS_CODE_ERROR`. */
 export const STATUS_ERROR = 2;
 
-/** `AGGREGATION_TEMPORALITY_CUMULATIVE` */
+/** The number of `AGGREGATION_TEMPORALITY_CUMULATIVE`. */
 export const CUMULATIVE = 2;
 
 /** Returns a time in nanoseconds since the epoch, in decimal digits: it has more of them than a number can hold. */

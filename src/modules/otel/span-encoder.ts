@@ -32,9 +32,9 @@ const KEY = 0x0a;
 const VALUE = 0x12;
 const TEXT = 0x0a;
 const INTEGER = 0x18;
-/** Larger numbers take another way. */
+/** Larger numbers are encoded by `EncodeAny`. */
 const MOST_INTEGER = 0x7fff_ffff;
-/** Longer texts are written by a call. */
+/** Longer texts are written by a call of Node's, which is faster for them. */
 const SHORT_TEXT = 64;
 const LONGEST_VARINT = 5;
 

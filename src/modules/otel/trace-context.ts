@@ -1,7 +1,7 @@
 import { randomDigits } from '../../http/index.ts';
 
-/** What a caller has said about the trace that its request belongs to. Ids are lower-case hexadecimal digits. */
-export interface Caller {
+/** What a client says of the trace that its request belongs to. Ids are lower-case hexadecimal digits. */
+export interface ClientTrace {
   readonly traceId: string;
   readonly parentId: string;
   readonly parentSampled: boolean;
@@ -9,8 +9,8 @@ export interface Caller {
   readonly state: string;
 }
 
-/** The caller of a request that continues no trace. */
-export const NO_CALLER: Caller = { traceId: '', parentId: '', parentSampled: false, state: '' };
+/** That of a request that continues no trace. */
+export const NO_CLIENT_TRACE: ClientTrace = { traceId: '', parentId: '', parentSampled: false, state: '' };
 
 const SHAPE = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?=$|-)/;
 const ZEROS = /^0+$/;
@@ -23,7 +23,7 @@ const MOST_STATE = 512;
  * Reads a `traceparent` (W3C Trace Context, 3.2). Of a later version, the fields that this one has count. Returns
  * `undefined` for anything else: the request then begins a trace of its own.
  */
-export function parseTraceparent(text: string): Omit<Caller, 'state'> | undefined {
+export function parseTraceparent(text: string): Omit<ClientTrace, 'state'> | undefined {
   const [, version, traceId = '', parentId = '', flags = ''] = SHAPE.exec(text) ?? [];
   if (version === undefined || version === 'ff' || (version === '00' && text.length !== LENGTH))
     return undefined;
@@ -32,21 +32,21 @@ export function parseTraceparent(text: string): Omit<Caller, 'state'> | undefine
 }
 
 /**
- * Reads the trace of a caller from request headers (name, value …, names in lower case). Two `traceparent` lines are none.
+ * Reads the trace of a client from request headers (name, value …, names in lower case). Two `traceparent` lines are none.
  * A `tracestate` counts only beside a good `traceparent`; several lines are one list.
  */
-export function readCaller(headers: readonly string[]): Caller {
+export function readClientTrace(headers: readonly string[]): ClientTrace {
   let parent: string | undefined;
   let state = '';
   for (let index = 0; index < headers.length; index += 2) {
     const value = headers[index + 1] as string;
     if (headers[index] === 'traceparent') {
-      if (parent !== undefined) return NO_CALLER;
+      if (parent !== undefined) return NO_CLIENT_TRACE;
       parent = value;
     } else if (headers[index] === 'tracestate') state = state === '' ? value : `${state},${value}`;
   }
   const read = parent === undefined ? undefined : parseTraceparent(parent);
-  if (!read) return NO_CALLER;
+  if (!read) return NO_CLIENT_TRACE;
   return {
     ...read,
     state: state.length <= MOST_STATE && Buffer.byteLength(state) <= MOST_STATE ? state : '',

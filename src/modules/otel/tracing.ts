@@ -8,11 +8,17 @@ import {
 import type { Build } from '../../contract/index.ts';
 import { type ComplexValue, constantText } from '../../config/index.ts';
 import { type OtelConfig, shareOf } from './directives.ts';
-import { type Caller, newSpanId, newTraceId, NO_CALLER, readCaller } from './trace-context.ts';
+import {
+  type ClientTrace,
+  newSpanId,
+  newTraceId,
+  NO_CLIENT_TRACE,
+  readClientTrace,
+} from './trace-context.ts';
 
-/** The trace of a request, before and after it is decided whether its span is exported. */
+/** The trace of a request. Whether its span is exported may not be decided yet. */
 class OwnTrace implements RequestTrace {
-  readonly #caller: Caller;
+  readonly #client: ClientTrace;
   #traceId: string;
   #spanId = '';
   sampled = false;
@@ -20,9 +26,9 @@ class OwnTrace implements RequestTrace {
   children = 0;
   isDecided = false;
 
-  constructor(caller: Caller) {
-    this.#caller = caller;
-    this.#traceId = caller.traceId;
+  constructor(client: ClientTrace) {
+    this.#client = client;
+    this.#traceId = client.traceId;
   }
 
   /** The ids are made when they are asked for: most requests are not exported, and tell nobody of their trace. */
@@ -37,30 +43,33 @@ class OwnTrace implements RequestTrace {
   }
 
   get parentId(): string {
-    return this.#caller.parentId;
+    return this.#client.parentId;
   }
 
   get parentSampled(): boolean {
-    return this.#caller.parentSampled;
+    return this.#client.parentSampled;
   }
 
   get state(): string {
-    return this.#caller.state;
+    return this.#client.state;
   }
 }
+
+const OFF = { parts: ['off'] };
+const NEVER = (): boolean => false;
 
 /** The values of `otel_trace` for which a span is exported. */
 const isOn = (text: string): boolean => text === 'on' || text === '1';
 
-/** True if the trace of the client is continued. */
-const reads = (use: OtelConfig['contextUse']): boolean => use === 'extract' || use === 'propagate';
+/** Tells whether the trace of the client is continued. */
+const continuesTrace = (use: OtelConfig['contextUse']): boolean => use === 'extract' || use === 'propagate';
 
 /** Returns the trace of a request; makes its ids at their first use. `undefined`: the request has none. */
 type ReadTrace = (x: Exchange) => OwnTrace | undefined;
 
-/** Compiles the access to a request's trace. In the first location that asks, the client's headers are read. */
+/** Compiles the access to a request's trace. The first location that asks decides whether the client's headers are read. */
 export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>, build: Build): ReadTrace {
-  const extracts = reads(contextUse);
+  const extracts = continuesTrace(contextUse);
   if (extracts) {
     build.needHeader('traceparent');
     build.needHeader('tracestate');
@@ -68,14 +77,14 @@ export function compileReadTrace({ contextUse }: Pick<OtelConfig, 'contextUse'>,
   return ({ main }) => {
     const known = main.trace as OwnTrace | undefined;
     if (known) return known === UNTRACED ? undefined : known;
-    const trace = new OwnTrace(extracts ? readCaller(main.request.headers) : NO_CALLER);
+    const trace = new OwnTrace(extracts ? readClientTrace(main.request.headers) : NO_CLIENT_TRACE);
     main.trace = trace;
     return trace;
   };
 }
 
 /**
- * Compiles the decision about the trace of a request, which falls once: internal redirects and error pages keep it. With
+ * Compiles the decision about the trace of a request, which is made once: internal redirects and error pages keep it. With
  * `recorder`, the parts of a request whose span is exported are recorded too.
  */
 export function compileDecide(
@@ -85,7 +94,7 @@ export function compileDecide(
 ): (x: Exchange) => void {
   const { trace = OFF, contextUse } = config;
   const read = compileReadTrace(config, build);
-  const isSampled = compileSampler(trace, { isCallerRead: reads(contextUse), read, build });
+  const isSampled = compileSampler(trace, { continues: continuesTrace(contextUse), read, build });
   const injects = contextUse === 'inject' || contextUse === 'propagate';
   const isTraced = contextUse !== 'ignore';
   if (!isTraced && isSampled === NEVER)
@@ -107,14 +116,10 @@ export function compileDecide(
   };
 }
 
-const OFF = { parts: ['off'] };
-
-const NEVER = (): boolean => false;
-
-/** Compiles whether the span of a request is exported. Of a share, the caller decides if there is one. */
+/** Compiles whether the span of a request is exported. With a share, a client that has a trace decides instead. */
 function compileSampler(
   trace: ComplexValue,
-  { isCallerRead, read, build }: { isCallerRead: boolean; read: ReadTrace; build: Build },
+  { continues, read, build }: { continues: boolean; read: ReadTrace; build: Build },
 ): (x: Exchange) => boolean {
   const constant = constantText(trace);
   if (constant === undefined) {
@@ -125,7 +130,7 @@ function compileSampler(
   if (share === undefined) return isOn(constant) ? () => true : NEVER;
   // An id is made only for a request that needs it: the share is one of random numbers, not of ids.
   const isOfShare = (): boolean => Math.random() < share;
-  if (!isCallerRead) return isOfShare;
+  if (!continues) return isOfShare;
   return (x) => {
     const own = read(x);
     return own === undefined || own.parentId === '' ? isOfShare() : own.parentSampled;
@@ -136,7 +141,7 @@ function isDecided(trace: RequestTrace | undefined): boolean {
   return trace !== undefined && (trace === UNTRACED || (trace as OwnTrace).isDecided);
 }
 
-/** Ids that a variable has already shown stay. */
+/** Decides that a request is not traced. Ids that a variable has already shown stay. */
 function leaveUntraced(x: Exchange): void {
   if (x.trace) (x.trace as OwnTrace).isDecided = true;
   else x.trace = UNTRACED;

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { NO_CALLER, parseTraceparent, readCaller } from '../../../src/modules/otel/trace-context.ts';
+import {
+  NO_CLIENT_TRACE,
+  parseTraceparent,
+  readClientTrace,
+} from '../../../src/modules/otel/trace-context.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b9c7c989f97918e1';
@@ -64,6 +68,8 @@ const lists: readonly {
 for (const { it, headers, state: kept } of lists) {
   test(`a tracestate ${it}`, () => {
     const caller = { traceId: TRACE, parentId: SPAN, parentSampled: true };
-    expect(readCaller(headers)).toEqual(kept === undefined ? NO_CALLER : { ...caller, state: kept });
+    expect(readClientTrace(headers)).toEqual(
+      kept === undefined ? NO_CLIENT_TRACE : { ...caller, state: kept },
+    );
   });
 }
