@@ -7,7 +7,7 @@ const WORKERS = availableParallelism() + 2;
 
 /** Where files take much longer than their size says, by which vitest sorts those that it has not run yet. */
 const LONG =
-  /\/test\/(cluster|conf|conformance|http\/hostile|master|tools\/(explain|lsp)|worker)\/|\/(picks|plan-cache-life|prober)\.test\.ts$/;
+  /\/test\/(cluster|conf|conformance|http\/hostile|master|modules\/(acme|control)|tools\/(explain|lsp)|work|worker)\/|\/(picks|plan-cache-life|prober)\.test\.ts$/;
 
 /** Long files last would keep one process busy and the others idle. */
 class LongFilesFirst extends BaseSequencer {

@@ -53,7 +53,7 @@ export interface GatewayOptions {
 
 const WAIT_MS = 15_000;
 /** After so many tests a gateway stops, so that its clean end is checked as well. */
-const MOST_USES = 40;
+const MOST_USES = 80;
 const MOST_IDLE = 4;
 /** Directives that show counters, which begin with the process, and one that only a start can raise. */
 const OF_THE_START =
