@@ -63,7 +63,7 @@ export function traceparentOf({
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-/** Most spans inside of one request: a stream may go on for hours, and a batch has many queries. */
+/** Most spans inside of one request: a stream may last for hours, and a batch has many queries. */
 const MOST_CHILDREN = 128;
 
 /** A part of a request that is under way. It is recorded when it ends. */

@@ -165,9 +165,10 @@ function writeLine(descriptor: number, line: string): boolean {
   }
 }
 
-/** A descriptor by which this thread writes to a standard stream; `waits`: unless `makePrompt` is called before. */
+/** A descriptor by which this thread writes to a standard stream. */
 interface PromptStream {
   readonly descriptor: number;
+  /** Writes wait for the reader unless `makePrompt` is called before. */
   readonly waits: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { ErrorLog } from './error-log.ts';
 
 /** What the lines about an outage say; `undefined`: there is no such line. */
 interface OutageLines {
-  /** The begin of each line: the module. */
+  /** The beginning of each line: the name of the module. */
   readonly prefix: string;
   /** Names the requests that have failed, for example `requests for "db"`. */
   readonly requests: string;
@@ -26,7 +26,7 @@ const FAILED = 1;
 export const OUTAGE_BYTES = CELLS * Int32Array.BYTES_PER_ELEMENT;
 const BITS = 31;
 
-/** When the failed requests are told, after the begin of the outage; then each minute. */
+/** When lines tell how many requests have failed, from the beginning of the outage; then each minute. */
 const FIRST_MS = 1_000;
 const SECOND_MS = 10_000;
 const LATER_MS = 60_000;
@@ -40,7 +40,8 @@ export class Outage {
   readonly #log: ErrorLog;
   readonly #lines: OutageLines;
   readonly #cells: Int32Array;
-  readonly #me: number;
+  /** That of this worker. */
+  readonly #bit: number;
   /** The number that was told last. */
   #told = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -49,8 +50,8 @@ export class Outage {
     this.#log = log;
     this.#lines = lines;
     this.#cells = shared;
-    this.#me = 1 << (workerId % BITS);
-    Atomics.and(shared, NOTICED, ~this.#me);
+    this.#bit = 1 << (workerId % BITS);
+    Atomics.and(shared, NOTICED, ~this.#bit);
   }
 
   /** Some worker has noticed the outage, and none that did has seen the end. */
@@ -59,7 +60,7 @@ export class Outage {
   }
 
   begin(reason: string): void {
-    if (Atomics.or(this.#cells, NOTICED, this.#me) !== 0) return;
+    if (Atomics.or(this.#cells, NOTICED, this.#bit) !== 0) return;
     Atomics.store(this.#cells, FAILED, 0);
     this.#told = 0;
     const { begun } = this.#lines;
@@ -72,10 +73,10 @@ export class Outage {
     Atomics.add(this.#cells, FAILED, 1);
   }
 
-  /** Has this worker see the end. */
+  /** Records that this worker has seen the end. The last worker to see it writes the line. */
   end(): void {
     this.close();
-    if (Atomics.and(this.#cells, NOTICED, ~this.#me) !== this.#me) return;
+    if (Atomics.and(this.#cells, NOTICED, ~this.#bit) !== this.#bit) return;
     const failed = Atomics.load(this.#cells, FAILED);
     const { over, requests } = this.#lines;
     const lines = [
@@ -85,7 +86,7 @@ export class Outage {
     if (lines.length > 0) this.#write('notice', lines.join('; '));
   }
 
-  /** Stops telling. */
+  /** Stops the lines about requests that fail. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

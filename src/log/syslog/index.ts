@@ -1,5 +1,5 @@
 import { LoggerChannel } from './logger-channel.ts';
-import type { SyslogTarget } from './target.ts';
+import type { ChannelReports, SyslogTarget } from './target.ts';
 import { UdpChannel } from './udp-channel.ts';
 
 export { missingHost, parseSyslog, type SyslogTarget } from './target.ts';
@@ -25,15 +25,11 @@ interface Syslog {
  */
 const REPORT_INTERVAL_MS = 60_000;
 
-interface SyslogOwner {
-  /** Receives each new problem, and once a minute while it lasts. */
-  readonly tell: (trouble: string) => void;
-  /** Called for each message that is lost. */
-  readonly dropped?: (() => void) | undefined;
-}
+/** `tell` receives each new problem, and once a minute while it lasts. */
+type SyslogReports = Pick<ChannelReports, 'tell'> & Partial<ChannelReports>;
 
 /** Opens a syslog destination (RFC 3164). */
-export function openSyslog(target: SyslogTarget, { tell, dropped = () => undefined }: SyslogOwner): Syslog {
+export function openSyslog(target: SyslogTarget, { tell, dropped = () => undefined }: SyslogReports): Syslog {
   const { server, facility, severity: usual } = target;
   let last = { trouble: '', atMs: 0 };
   const report = (trouble: string): void => {

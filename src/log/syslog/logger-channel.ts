@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { helperEnvironment } from '../../system/index.ts';
-import type { SyslogTarget } from './target.ts';
+import type { ChannelReports, SyslogTarget } from './target.ts';
 
 /** Bytes that may be queued for the program; further messages are dropped. */
 const MAX_WAITING_BYTES = 1_048_576;
@@ -14,10 +14,13 @@ const LINE_ENDS = /[\r\n]+/g;
 
 type Logger = ChildProcessByStdio<Writable, null, Readable>;
 
-function argumentsOf(path: string, { tag, hostname }: Pick<SyslogTarget, 'tag' | 'hostname'>): string[] {
+function argumentsOf(
+  path: string,
+  { tag, sendsHostname }: Pick<SyslogTarget, 'tag' | 'sendsHostname'>,
+): string[] {
   const size = ['--size', String(MAX_MESSAGE_BYTES)];
   // The default format for local sockets has no host name.
-  const format = hostname ? ['--rfc3164'] : [];
+  const format = sendsHostname ? ['--rfc3164'] : [];
   return ['--socket', path, '--socket-errors=on', '--prio-prefix', '--tag', tag, ...size, ...format];
 }
 
@@ -36,8 +39,8 @@ export class LoggerChannel {
 
   constructor(
     path: string,
-    target: Pick<SyslogTarget, 'tag' | 'hostname'>,
-    { tell, dropped }: { readonly tell: (trouble: string) => void; readonly dropped: () => void },
+    target: Pick<SyslogTarget, 'tag' | 'sendsHostname'>,
+    { tell, dropped }: ChannelReports,
   ) {
     this.#arguments = argumentsOf(path, target);
     this.#tell = tell;

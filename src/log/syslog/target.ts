@@ -10,7 +10,15 @@ export interface SyslogTarget {
   /** 0 … 7; the error log uses the level of each line instead. */
   readonly severity: number;
   readonly tag: string;
-  readonly hostname: boolean;
+  /** Whether messages name this machine. */
+  readonly sendsHostname: boolean;
+}
+
+/** What a channel reports while it sends. */
+export interface ChannelReports {
+  readonly tell: (trouble: string) => void;
+  /** Called for each message that is lost. */
+  readonly dropped: () => void;
 }
 
 /** A host by name or address, or a Unix socket. */
@@ -52,7 +60,7 @@ export function parseSyslog(text: string): SyslogTarget | string {
     facility: FACILITIES.indexOf(facility),
     severity: SEVERITIES.indexOf(severity),
     tag: tag ?? DEFAULTS.tag,
-    hostname: !given.has(''),
+    sendsHostname: !given.has(''),
   };
 }
 

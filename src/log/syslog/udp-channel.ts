@@ -3,7 +3,7 @@ import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import { systemReason } from '../../system/index.ts';
 import { syslogTime } from '../time.ts';
-import { hostNotFound, type SyslogTarget } from './target.ts';
+import { type ChannelReports, hostNotFound, type SyslogTarget } from './target.ts';
 
 /** Number of packets that are queued until the server's name is resolved. */
 const MAX_WAITING = 1000;
@@ -33,11 +33,11 @@ export class UdpChannel {
 
   constructor(
     server: UdpServer,
-    { tag, hostname: names }: Pick<SyslogTarget, 'tag' | 'hostname'>,
-    { tell, dropped }: { readonly tell: (trouble: string) => void; readonly dropped: () => void },
+    { tag, sendsHostname }: Pick<SyslogTarget, 'tag' | 'sendsHostname'>,
+    { tell, dropped }: ChannelReports,
   ) {
     this.#server = server;
-    this.#origin = names ? `${HOSTNAME} ${tag}: ` : `${tag}: `;
+    this.#origin = sendsHostname ? `${HOSTNAME} ${tag}: ` : `${tag}: `;
     this.#tell = tell;
     this.#dropped = dropped;
     this.#connect();

@@ -33,10 +33,12 @@ interface OpenTarget {
   compile(build: Build): Write;
 }
 
+type Compile = OpenTarget['compile'];
+
 /** Opens a target; equal targets are opened once. */
-function openTarget(target: WrittenTarget, cache: NamedLogRules, worker: WorkerScope): OpenTarget {
-  if ('syslog' in target) return { target, compile: openServer(target, worker) };
-  if ('name' in target) return { target, compile: openNamed(target, cache, worker) };
+function openTarget(target: WrittenTarget, rules: NamedLogRules, worker: WorkerScope): OpenTarget {
+  if ('syslog' in target) return { target, compile: openSyslogServer(target, worker) };
+  if ('name' in target) return { target, compile: openNamed(target, rules, worker) };
   return { target, compile: openFile(target, worker) };
 }
 
@@ -63,7 +65,7 @@ function openFile(target: FileTarget, worker: WorkerScope): Compile {
   return () => (_, line) => opened.write(line);
 }
 
-function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
+function openSyslogServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
   const server = worker.share(
     `access_log syslog ${JSON.stringify(syslog)}`,
     () => {
@@ -76,15 +78,13 @@ function openServer({ syslog }: ServerTarget, worker: WorkerScope): Compile {
   return () => (_, line) => server.write(line);
 }
 
-type Compile = OpenTarget['compile'];
-
 // eslint-disable-next-line no-control-regex -- it looks for control bytes
 const UNSAFE_NAME = /[\0-\x1f\x7f]|(?:^|\/)\.\.?(?:\/|$)/;
 
-function openNamed({ directory, name }: NamedTarget, cache: NamedLogRules, worker: WorkerScope): Compile {
+function openNamed({ directory, name }: NamedTarget, rules: NamedLogRules, worker: WorkerScope): Compile {
   const logs = worker.share(
-    `access_log names ${JSON.stringify(cache)}`,
-    () => openNamedLogs(cache, (trouble) => worker.log.write('crit', trouble)),
+    `access_log names ${JSON.stringify(rules)}`,
+    () => openNamedLogs(rules, (trouble) => worker.log.write('crit', trouble)),
     (opened) => opened.close(),
   );
   worker.onReopen(logs.reopen);

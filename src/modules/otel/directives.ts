@@ -291,7 +291,7 @@ export const directives = directivesFor<OtelConfig & ExporterFields>()({
     into: 'trace',
     defaultText: 'off',
     summary:
-      'Whether the span of a request is exported: where the value is `on` or `1`, or for a percentage of the requests. With `otel_trace_context extract` or `propagate`, a percentage is that of the requests whose client has no trace: of the others, the client has decided. It is decided once, in the first location of the request.',
+      'Whether the span of a request is exported: where the value is `on` or `1`, or for a percentage of the requests. With `otel_trace_context extract` or `propagate`, the percentage is taken of the requests whose client has no trace; for the others, the client has decided. The first location of a request decides.',
     tells: true,
     source: 'nginx ngx_otel_module#otel_trace',
   },

@@ -19,9 +19,9 @@ const SPAN_WORD = 10;
 const SPAN_WORDS = 2;
 /** Digits of a word. */
 const WORD_DIGITS = 8;
-/** Slots that a bucket may have. If others have taken all of them, the one with the oldest time is replaced. */
+/** How many slots a bucket may be in. If other buckets have all of them, the oldest exemplar is replaced. */
 const CHOICES = 8;
-/** A reader gives up a slot that changes while it is read so often. */
+/** How often a reader tries to read a slot that is being written. */
 const MOST_READS = 3;
 
 /** A table takes its memory when exemplars are written: 96 KB at most. */
@@ -33,7 +33,7 @@ export function exemplarTable(): SharedArrayBuffer {
 export interface ObservedTrace {
   readonly traceId: string;
   readonly spanId: string;
-  /** Only then it can be looked up. */
+  /** A trace that is not sampled cannot be looked up. */
   readonly sampled: boolean;
 }
 
