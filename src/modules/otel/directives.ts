@@ -121,7 +121,7 @@ export function shareOf(text: string): number | undefined {
 }
 
 /** Reads the value of `otel_trace`, in which a percentage must be one. */
-const sampling: ArgReader<ComplexValue> = readers.oneWord('on | off | percentage | value', (word, scope) => {
+const sampling: ArgReader<ComplexValue> = readers.oneWord('on | off | number% | value', (word, scope) => {
   const value = scope.complexValue(word);
   const fixed = constantText(value);
   if (fixed?.endsWith('%') && shareOf(fixed) === undefined) {
