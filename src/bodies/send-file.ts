@@ -55,12 +55,17 @@ export class PieceBuffers {
     return this.#large < MOST_LARGE || before?.length === PIECE_BYTES ? PIECE_BYTES : SMALL_PIECE_BYTES;
   }
 
-  /** Takes a buffer back; the caller must no longer use it. */
+  /** Takes a buffer back; nobody uses it any more. */
   give(buffer: Buffer): void {
-    if (buffer.length === PIECE_BYTES) this.#large--;
+    this.lose(buffer);
     const free = this.#free.get(buffer.length) ?? [];
     this.#free.set(buffer.length, free);
     if (free.length < KEPT) free.push(buffer);
+  }
+
+  /** Counts a buffer no longer, which a connection may still have to send. */
+  lose(buffer: Buffer): void {
+    if (buffer.length === PIECE_BYTES) this.#large--;
   }
 }
 
@@ -117,8 +122,12 @@ export class FileSender {
           buffer = this.#buffers.next(bytes, buffer);
           const piece = await readPiece(file, buffer.subarray(0, bytes), at);
           if (x.aborted) return;
-          if (!stream.write(piece)) await stream.drained();
           at += piece.length;
+          if (!stream.write(piece)) await stream.drained();
+          else if (!stream.freesBytes) {
+            this.#buffers.lose(buffer);
+            buffer = undefined;
+          }
         }
       }
       stream.end();

@@ -2,8 +2,12 @@ import type { BodyTransform, Transformed } from './body-transform.ts';
 
 /** A response whose body is written in pieces. */
 export interface ResponseStream {
-  /** Returns false if the writer has to wait for `drained`. The chunk's bytes must not change before that. */
+  /**
+   * Returns false if the writer has to wait for `drained`: then the chunk's bytes are sent, and may change. After true,
+   * they may change only if the stream `freesBytes`; others may still have them.
+   */
   write(chunk: string | Uint8Array): boolean;
+  readonly freesBytes?: true;
   drained(): Promise<void>;
   end(): void;
 }

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { oneGateway } from '../../harness/gateway.ts';
 import { type Origin, startOrigin } from './cache/origin.ts';
 
 const load = oneGateway();
+const onNode = oneGateway({ main: 'http_engine node;' });
 const TEXT = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /** The head of the response with a piece. */
@@ -224,3 +226,24 @@ test('pieces are fetched at the pace of the client, and none after it has left',
   await expect.poll(settled, { interval: 200, timeout: 10_000 }).toBe(true);
   expect(count).toBeLessThan(52);
 });
+
+for (const { it, start } of [
+  { it: 'uWebSockets.js', start: load },
+  { it: 'the node engine', start: onNode },
+]) {
+  test(`a slow client of ${it} gets each piece from the disk with its own bytes`, async (t) => {
+    const { origin } = await startPieces(t, pieces(LARGE));
+    const gw = await start(t, sliced(origin, '', '16k'));
+    await gw.expect('GET /a', { status: 200 });
+    const client = connect(gw.port, '127.0.0.1');
+    client.write('GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    const received: Buffer[] = [];
+    for await (const bytes of client) {
+      received.push(bytes);
+      await sleep(1);
+    }
+    const response = Buffer.concat(received);
+    const body = response.subarray(response.indexOf('\r\n\r\n') + 4);
+    expect(body.equals(LARGE)).toBe(true);
+  });
+}

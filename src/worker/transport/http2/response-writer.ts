@@ -30,6 +30,7 @@ interface WriterOptions {
  * timeout of `node:http2` restarts with any bytes on the connection, even with the responses to pings.
  */
 export class ResponseWriter implements ResponseStream {
+  readonly freesBytes = true;
   readonly #stream: ServerHttp2Stream;
   readonly #owner: BodyOwner;
   readonly #silence: SilenceWatch;

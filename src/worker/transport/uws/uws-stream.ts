@@ -20,6 +20,7 @@ interface StreamRules {
 
 /** A chunked response. */
 export class UwsStream implements ResponseStream {
+  readonly freesBytes = true;
   readonly #res: HttpResponse;
   readonly #owner: StreamOwner;
   readonly #rules: StreamRules;
@@ -112,6 +113,7 @@ interface SizedRules {
  * connection.
  */
 export class UwsSizedStream implements ResponseStream {
+  readonly freesBytes = true;
   readonly #res: HttpResponse;
   readonly #owner: StreamOwner;
   readonly #rules: SizedRules;
