@@ -24,5 +24,5 @@ export {
   openFailure,
   standardStream,
 } from './log-file.ts';
-export { cutText, jsonString, jsonText } from './json-text.ts';
+export { cutText, jsonString, jsonText, roundedMs } from './json-text.ts';
 export { dateGmt, dateLocal, timeIso8601, timeLocal, timeUtc } from './time.ts';

@@ -82,3 +82,8 @@ function bytesInJson(code: number): number {
     return SHORT_ESCAPES[String.fromCharCode(code)] ? SHORT_ESCAPE_BYTES : LONG_ESCAPE_BYTES;
   return code === 0x2028 || code === 0x2029 ? LONG_ESCAPE_BYTES : bytesInText(code);
 }
+
+/** Returns milliseconds with three decimals, as JSON shows them; -1 stays, for what was never reached. */
+export function roundedMs(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

@@ -1,5 +1,5 @@
 import { openStatementLists, type StatementView } from '../../contract/index.ts';
-import { jsonText } from '../../log/index.ts';
+import { jsonText, roundedMs } from '../../log/index.ts';
 import { ControlFault, type Endpoint, type Query, readQuery } from './endpoint.ts';
 
 /** Statements in a response without `limit`, and with the largest. */
@@ -21,8 +21,8 @@ export const statements: Endpoint = {
         workers: worker.workers,
         answered,
         calls: all.reduce((sum, { calls }) => sum + calls, left.calls),
-        total_ms: rounded(all.reduce((sum, { totalMs }) => sum + totalMs, left.totalMs)),
-        left: { statements: left.statements, calls: left.calls, total_ms: rounded(left.totalMs) },
+        total_ms: roundedMs(all.reduce((sum, { totalMs }) => sum + totalMs, left.totalMs)),
+        left: { statements: left.statements, calls: left.calls, total_ms: roundedMs(left.totalMs) },
         statements: all.slice(0, limit).map(described),
       };
       x.send(200, 'application/json', jsonText(shown));
@@ -38,11 +38,10 @@ function readLimit(query: Query): number {
 
 function described(view: StatementView): object {
   const { database, location, role = null, calls, errors, rows, totalMs, maxMs, sql } = view;
-  const times = { total_ms: rounded(totalMs), mean_ms: rounded(totalMs / calls), max_ms: rounded(maxMs) };
+  const times = {
+    total_ms: roundedMs(totalMs),
+    mean_ms: roundedMs(totalMs / calls),
+    max_ms: roundedMs(maxMs),
+  };
   return { database, location, role, calls, errors, rows, ...times, sql };
-}
-
-/** Milliseconds with three decimals. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000;
 }

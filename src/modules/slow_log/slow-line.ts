@@ -1,6 +1,6 @@
 import { type Try, upstreamFacts } from '../../forwarding/index.ts';
 import { type Exchange, phasesOf, requestId, type TimedPart, tracedBy } from '../../http/index.ts';
-import { jsonText, timeUtc } from '../../log/index.ts';
+import { jsonText, roundedMs, timeUtc } from '../../log/index.ts';
 import { normalizedSql, shownSql } from '../../postgres/index.ts';
 
 /** What was slow: a request, or what it waited for. */
@@ -14,7 +14,7 @@ export function slowLine(
   return jsonText({
     kind,
     time: timeUtc(Date.now()),
-    ms: rounded(ms),
+    ms: roundedMs(ms),
     request_id: requestId(x),
     trace_id: tracedBy(x)?.traceId ?? null,
     location,
@@ -34,7 +34,7 @@ export function requestMembers(x: Exchange): object {
   return {
     method: x.request.method,
     status: x.status,
-    ...Object.fromEntries(phases.map(([phase, ms]) => [phase, rounded(ms)])),
+    ...Object.fromEntries(phases.map(([phase, ms]) => [phase, roundedMs(ms)])),
   };
 }
 
@@ -51,12 +51,7 @@ export function partMembers(x: Exchange, { kind, text, role }: TimedPart, plan: 
 
 /** Returns what the line about a try of an upstream has besides. */
 export function tryMembers({ address, status, connectMs, headerMs }: Try): object {
-  return { upstream: address, status, connect: rounded(connectMs), header: rounded(headerMs) };
-}
-
-/** Milliseconds with three decimals; -1 stays, for what was never reached. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
+  return { upstream: address, status, connect: roundedMs(connectMs), header: roundedMs(headerMs) };
 }
 
 /** Members of a plan of PostgreSQL that have numbers or words of its own; all others are expressions. */
