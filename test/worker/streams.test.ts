@@ -1,4 +1,8 @@
+import { EventEmitter, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type BodyFilter, type Exchange, type Handler, type ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
@@ -219,3 +223,39 @@ function dechunked(head: string, body: string): string {
     rest = from.slice(length + 2);
   }
 }
+
+test('the last piece before the end of a connection reaches a client that reads late', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'gw-test-'));
+  t.onTestFinished(() => rm(dir, { recursive: true }));
+  const path = join(dir, 'gw.sock');
+  const last = Buffer.alloc(15_000, 'y');
+  // One of them leaves less room in the socket than the last piece needs.
+  const sizes = Array.from({ length: 60 }, (_, index) => 100_000 + index * 7_000);
+  const events = new EventEmitter().setMaxListeners(sizes.length);
+  await serve(t, {
+    ...CLOSE,
+    key: `unix:${path}`,
+    address: { kind: 'unix', path },
+    serve: (x) => {
+      const size = Number(x.uri.slice(1));
+      const stream = x.stream(200, 'text/plain', size + last.length);
+      stream?.write(Buffer.alloc(size, 'x'));
+      setImmediate(() => {
+        stream?.write(last);
+        stream?.end();
+        events.emit(x.uri);
+      });
+    },
+  });
+  const received = sizes.map(async (size) => {
+    // Without a listener for data, a socket fills only its buffer.
+    const client = connect(path);
+    client.write(LAST_GET.replace('/', `/${size}`));
+    await once(events, `/${size}`);
+    await new Promise(setImmediate);
+    let response = '';
+    for await (const piece of client.setEncoding('latin1')) response += piece;
+    return response.length - response.indexOf('\r\n\r\n') - 4;
+  });
+  expect(await Promise.all(received)).toEqual(sizes.map((size) => size + last.length));
+});

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../../http/index.ts';
 import type { RequestBody } from '../request-body.ts';
 import { guarded, type StreamOwner } from '../transport.ts';
+import type { SpareResponse } from './websocket-opening.ts';
 
 /** After this silence, the client is assumed to wait for the end of the response. */
 const PATIENCE = { silenceMs: 500, timeMs: 30_000 };
@@ -95,13 +96,19 @@ export class UwsStream implements ResponseStream {
   }
 }
 
+/** How the gateway closes the connection of a response whose length is known. */
+interface ClosingRules {
+  readonly spare: SpareResponse;
+  readonly close: () => void;
+}
+
 /** Options of a response whose length is known. */
 interface SizedRules {
   /** A client that takes nothing for this time is disconnected. */
   readonly timeoutMs: number;
   readonly lengthBytes: number;
   /** Set if the connection is closed after it. */
-  readonly close: (() => void) | undefined;
+  readonly closing: ClosingRules | undefined;
   /** Writes the head; called once, inside a cork, together with the first bytes. */
   readonly writeHead: () => void;
   /** Ends the head of a response that is aborted before its first byte; called after `writeHead`. */
@@ -183,18 +190,37 @@ export class UwsSizedStream implements ResponseStream {
 
   #offer(bytes: Buffer): void {
     if (this.#isSingleByte) return this.#sendSingleByte(bytes);
+    const precedesClose = this.#precedesClose(bytes);
     let isTaken = false;
     this.#res.cork(() => {
-      isTaken = this.#send(this.#begun ? bytes : this.#begin(bytes));
+      const left = this.#begun ? bytes : this.#begin(bytes);
+      isTaken = !precedesClose && this.#send(left);
     });
     if (isTaken) return this.#took(bytes.length);
     this.#rest = bytes;
     this.#timer ??= setTimeout(this.#cut, this.#rules.timeoutMs);
+    if (precedesClose) this.#sendLast();
+  }
+
+  /** True if the connection is closed after these bytes. */
+  #precedesClose(bytes: Buffer): boolean {
+    return this.#rules.closing !== undefined && this.#taken + bytes.length === this.#rules.lengthBytes;
+  }
+
+  /**
+   * Sends the last bytes before the connection is closed. What is taken inside a cork can stay in a buffer of
+   * uWebSockets.js, which is lost with the connection. Outside any cork it prints a warning, hence the spare response.
+   */
+  #sendLast(): void {
+    const send = guarded(this.#owner.x, (cork: HttpResponse) => {
+      if (this.#rest) cork.cork(() => void this.#goOn(this.#res.getWriteOffset() - this.#startOffset));
+    });
+    inNextTurn(this.#owner, () => void this.#rules.closing?.spare.get().then(send, () => send(this.#res)));
   }
 
   /** `tryEnd` cannot close the connection after a single byte. */
   get #isSingleByte(): boolean {
-    return this.#rules.close !== undefined && this.#rules.lengthBytes === 1;
+    return this.#rules.closing !== undefined && this.#rules.lengthBytes === 1;
   }
 
   #sendSingleByte(byte: Buffer): void {
@@ -216,8 +242,12 @@ export class UwsSizedStream implements ResponseStream {
     this.#startOffset = this.#res.getWriteOffset();
     // The first call sets the length that the client sees. It sends a byte, because 20.69 treats an empty text as the
     // whole body. `tryEnd` itself cannot close the connection.
-    if (this.#rules.close) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
-    const goOn = guarded(this.#owner.x, (offset: number) => this.#goOn(offset - this.#startOffset));
+    if (this.#rules.closing) this.#res.tryEnd(bytes.subarray(0, 1), this.#rules.lengthBytes);
+    const goOn = guarded(this.#owner.x, (offset: number) => {
+      if (!this.#rest || !this.#precedesClose(this.#rest)) return this.#goOn(offset - this.#startOffset);
+      this.#sendLast();
+      return true;
+    });
     this.#res.onWritable((offset) => goOn(offset) ?? true);
     return bytes.subarray(this.#res.getWriteOffset() - this.#startOffset);
   }
@@ -227,7 +257,7 @@ export class UwsSizedStream implements ResponseStream {
    * response stays open until then.
    */
   get #announced(): number {
-    return this.#rules.close ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
+    return this.#rules.closing ? this.#rules.lengthBytes + 1 : this.#rules.lengthBytes;
   }
 
   /** Sends bytes; returns true if all were taken. 20.69 treats an empty text as the end of the response. */
@@ -257,16 +287,19 @@ export class UwsSizedStream implements ResponseStream {
     if (this.#taken < this.#rules.lengthBytes) return;
     this.#ended = true;
     this.#owner.finished();
-    this.#rules.close?.();
+    this.#rules.closing?.close();
   }
 }
 
-/** Closes a connection after its response. If called inside the parser, uWebSockets.js would continue to read. */
-function inNextTurn({ x }: StreamOwner, close: () => void): void {
-  const closeUnlessLeft = guarded(x, () => {
-    if (!x.aborted) close();
+/**
+ * Ends a connection, or sends its last bytes, outside of the parser and of its cork. If a connection were closed inside
+ * the parser, uWebSockets.js would continue to read.
+ */
+function inNextTurn({ x }: StreamOwner, act: () => void): void {
+  const actUnlessLeft = guarded(x, () => {
+    if (!x.aborted) act();
   });
-  setImmediate(closeUnlessLeft);
+  setImmediate(actUnlessLeft);
 }
 
 function asBuffer(chunk: string | Uint8Array): Buffer {

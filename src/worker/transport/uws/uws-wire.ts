@@ -281,9 +281,9 @@ export class UwsWire implements Wire, StreamOwner {
       if (closes) this.#res.writeHeader('Connection', 'close');
     };
     const timeoutMs = this.x.rules.sendTimeoutMs;
-    const close = closes ? (): void => this.#closeSoon() : undefined;
+    const closing = closes ? { spare: this.#socket.spare, close: (): void => this.#closeSoon() } : undefined;
     const endHead = (): void => this.#endHead('Content-Length', String(lengthBytes));
-    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, close, writeHead, endHead });
+    return new UwsSizedStream(this.#res, this, { timeoutMs, lengthBytes, closing, writeHead, endHead });
   }
 
   get #isHeadAlone(): boolean {
