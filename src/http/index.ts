@@ -127,7 +127,7 @@ export {
   SINGLE_FIELDS,
 } from './header-list.ts';
 export { END_STREAM, HTTP2_CODES } from './http2-codes.ts';
-export { randomDigits } from './random-digits.ts';
+export { randomDigits, randomWord } from './random.ts';
 export { elapsedMs, headSent, latencyMs } from './request-times.ts';
 export {
   type AttributeValue,

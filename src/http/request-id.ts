@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import { randomDigits } from './random-digits.ts';
+import { randomDigits } from './random.ts';
 import { stateKey } from './request.ts';
 
 const RANDOM = stateKey<string>('random id');

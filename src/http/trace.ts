@@ -6,9 +6,9 @@ export interface Span {
   readonly trace: RequestTrace;
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client';
-  /** 16 hexadecimal digits. */
-  readonly spanId: string;
-  /** As `spanId`; '' for the first span of a trace. */
+  /** 16 hexadecimal digits; `undefined` for the span of the request, whose id its trace has. */
+  readonly spanId: string | undefined;
+  /** 16 digits; '' for the first span of a trace. */
   readonly parentId: string;
   readonly startedMs: number;
   readonly endedMs: number;
@@ -29,6 +29,10 @@ export interface RequestTrace {
   readonly traceId: string;
   /** 16 digits: the span of the request in this gateway. */
   readonly spanId: string;
+  /** Writes the 16 bytes of the trace's id. An id that is only exported is never made as digits. */
+  writeTraceId(to: Uint8Array, at: number): void;
+  /** Writes the eight bytes of the span's id. */
+  writeSpanId(to: Uint8Array, at: number): void;
   /** The span of the client; '' if it sent none, or none that counts. */
   readonly parentId: string;
   readonly parentSampled: boolean;
@@ -46,6 +50,8 @@ export interface RequestTrace {
 export const UNTRACED: RequestTrace = {
   traceId: '',
   spanId: '',
+  writeTraceId: () => undefined,
+  writeSpanId: () => undefined,
   parentId: '',
   parentSampled: false,
   state: '',

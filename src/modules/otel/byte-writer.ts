@@ -9,11 +9,11 @@ const NANOSECONDS_PER_MICROSECOND = 1_000;
  * because V8 would read and write a field at each turn.
  */
 export class ByteWriter {
-  #bytes: Uint8Array = new Uint8Array(0);
+  #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
 
   /** Sets where the next calls write. */
-  begin(bytes: Uint8Array, at: number): this {
+  begin(bytes: Buffer, at: number): this {
     this.#bytes = bytes;
     this.#at = at;
     return this;
@@ -46,22 +46,25 @@ export class ByteWriter {
     return this;
   }
 
+  /** Leaves room for bytes that the caller writes. */
+  skip(bytes: number): this {
+    this.#at += bytes;
+    return this;
+  }
+
+  /** Writes a text that takes so many bytes in UTF-8. Half a pair of surrogates becomes U+FFFD. */
+  utf8(text: string, length: number): this {
+    this.#bytes.write(text, this.#at, length);
+    this.#at += length;
+    return this;
+  }
+
   /** Writes a text of ASCII. For short ones, this loop is faster than a call of Node's. */
   ascii(text: string): this {
     const bytes = this.#bytes;
     const begin = this.#at;
     for (let index = 0; index < text.length; index++) bytes[begin + index] = text.charCodeAt(index);
     this.#at = begin + text.length;
-    return this;
-  }
-
-  /** Writes hexadecimal digits in lower case as bytes. */
-  hex(digits: string): this {
-    const bytes = this.#bytes;
-    let at = this.#at;
-    for (let index = 0; index < digits.length; index += 2)
-      bytes[at++] = (valueOf(digits.charCodeAt(index)) << 4) | valueOf(digits.charCodeAt(index + 1));
-    this.#at = at;
     return this;
   }
 
@@ -84,14 +87,6 @@ export class ByteWriter {
     const carried = Math.floor(low / TWO_32);
     return this.fixed32(low - carried * TWO_32).fixed32(high * NANOSECONDS_PER_MICROSECOND + carried);
   }
-}
-
-const NINE = '9'.charCodeAt(0);
-const ZERO = '0'.charCodeAt(0);
-const TEN_BEFORE_A = 'a'.charCodeAt(0) - 10;
-
-function valueOf(digit: number): number {
-  return digit <= NINE ? digit - ZERO : digit - TEN_BEFORE_A;
 }
 
 /** How many bytes a number below 2^31 takes. */

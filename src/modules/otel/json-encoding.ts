@@ -56,7 +56,7 @@ export class JsonEncoding implements Encoding {
     const status = span.isError ? `{"code":${STATUS_ERROR}}` : '{}';
     append(
       batch,
-      `{"traceId":"${trace.traceId}","spanId":"${span.spanId}"${state}${parent},"flags":${SAMPLED_FLAGS},"name":${fittingQuoted(span.name)},"kind":${KINDS[span.kind]},${times},"attributes":[${this.#attributeTexts(attributes)}]${more},"status":${status}}`,
+      `{"traceId":"${trace.traceId}","spanId":"${span.spanId ?? trace.spanId}"${state}${parent},"flags":${SAMPLED_FLAGS},"name":${fittingQuoted(span.name)},"kind":${KINDS[span.kind]},${times},"attributes":[${this.#attributeTexts(attributes)}]${more},"status":${status}}`,
     );
   }
 

@@ -62,8 +62,8 @@ export const SCOPE = 'gw';
 /** Limits of a span: longer values are cut, further attributes are counted only. */
 const MOST_VALUE_BYTES = 4_096;
 export const MOST_ATTRIBUTES = 64;
-/** A UTF-16 unit takes three bytes at most. */
-const SURELY_SHORT = Math.floor(MOST_VALUE_BYTES / 3);
+/** A text of so many UTF-16 units fits: each takes three bytes at most. */
+export const SURELY_SHORT = Math.floor(MOST_VALUE_BYTES / 3);
 
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 

@@ -34,7 +34,7 @@ export function compileServerSpan(config: OtelConfig, build: Build): (x: Exchang
       trace,
       name: x.refusedBy === 'head' ? UNREADABLE : nameOf(x) || x.request.method,
       kind: 'server',
-      spanId: trace.spanId,
+      spanId: undefined,
       parentId: trace.parentId,
       startedMs: endedMs - elapsedMs(x),
       endedMs,

@@ -1,7 +1,16 @@
 import type { AttributeValue, Span } from '../../http/index.ts';
 import { ByteWriter, varintLength } from './byte-writer.ts';
+import { writeDigits } from './random-id.ts';
 import type { RecordBatch } from './record-batch.ts';
-import { fitting, KINDS, MOST_ATTRIBUTES, SAMPLED_FLAGS, STATUS_ERROR, wellFormed } from './records.ts';
+import {
+  fitting,
+  KINDS,
+  MOST_ATTRIBUTES,
+  SAMPLED_FLAGS,
+  STATUS_ERROR,
+  SURELY_SHORT,
+  wellFormed,
+} from './records.ts';
 
 /** Where a message has its records. */
 const RECORD = 0x12;
@@ -34,8 +43,8 @@ const TEXT = 0x0a;
 const INTEGER = 0x18;
 /** Larger numbers are encoded by `EncodeAny`. */
 const MOST_INTEGER = 0x7fff_ffff;
-/** Longer texts are written by a call of Node's, which is faster for them. */
-const SHORT_TEXT = 64;
+/** Longer texts are measured and written by calls of Node's, which are faster for them. */
+const SHORT_TEXT = 16;
 const LONGEST_VARINT = 5;
 
 /** Encodes an attribute of any type as a message of its own. */
@@ -52,7 +61,7 @@ export class SpanEncoder {
   }
 
   write(span: Span, batch: RecordBatch): void {
-    const { trace, attributes, parentId, isError } = span;
+    const { trace, spanId, attributes, parentId, isError } = span;
     const encoded = this.#attributes.encode(attributes);
     const name = this.#nameField(span.name);
     const state = trace.state === '' ? NONE : textField(STATE, wellFormed(trace.state));
@@ -64,10 +73,17 @@ export class SpanEncoder {
       (isError ? 2 : 0) +
       (state.length + name.length + encoded.length);
     const begin = batch.add(1 + varintLength(length) + length);
-    const writer = this.#writer.begin(batch.bytes, begin).byte(RECORD).varint(length);
-    writer.byte(TRACE_ID).byte(TRACE_ID_BYTES).hex(trace.traceId);
-    writer.byte(SPAN_ID).byte(SPAN_ID_BYTES).hex(span.spanId).all(state);
-    if (parentId !== '') writer.byte(PARENT_ID).byte(SPAN_ID_BYTES).hex(parentId);
+    const { bytes } = batch;
+    const writer = this.#writer.begin(bytes, begin).byte(RECORD).varint(length);
+    trace.writeTraceId(bytes, writer.byte(TRACE_ID).byte(TRACE_ID_BYTES).at);
+    writer.skip(TRACE_ID_BYTES).byte(SPAN_ID).byte(SPAN_ID_BYTES);
+    if (spanId === undefined) trace.writeSpanId(bytes, writer.at);
+    else writeDigits(spanId, bytes, writer.at);
+    writer.skip(SPAN_ID_BYTES).all(state);
+    if (parentId !== '') {
+      writeDigits(parentId, bytes, writer.byte(PARENT_ID).byte(SPAN_ID_BYTES).at);
+      writer.skip(SPAN_ID_BYTES);
+    }
     writer.all(name).byte(KIND).byte(KINDS[span.kind]);
     writer.byte(START).nanoseconds(span.startedMs).byte(END).nanoseconds(span.endedMs);
     writer.all(encoded);
@@ -145,12 +161,15 @@ class AttributeRun {
       return this.#open(begin, name, length).byte(INTEGER).varint(value).at;
     }
     if (typeof value !== 'string') return this.#addAny(begin, this.#encodeAny(name, value));
-    if (value.length <= SHORT_TEXT && isAscii(value)) return this.#text(begin, name, value).ascii(value).at;
-    const content = Buffer.from(fitting(value));
-    return this.#text(begin, name, content).all(content).at;
+    if (value.length <= SHORT_TEXT && isAscii(value))
+      return this.#text(begin, name, value.length).ascii(value).at;
+    // `write` itself makes text valid.
+    const text = value.length <= SURELY_SHORT ? value : fitting(value);
+    const length = Buffer.byteLength(text);
+    return this.#text(begin, name, length).utf8(text, length).at;
   }
 
-  #text(begin: number, name: string, { length }: { readonly length: number }): ByteWriter {
+  #text(begin: number, name: string, length: number): ByteWriter {
     return this.#open(begin, name, 1 + varintLength(length) + length)
       .byte(TEXT)
       .varint(length);

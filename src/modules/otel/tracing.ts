@@ -15,12 +15,16 @@ import {
   NO_CLIENT_TRACE,
   readClientTrace,
 } from './trace-context.ts';
+import { RandomId, writeDigits } from './random-id.ts';
 
 /** The trace of a request. Whether its span is exported may not be decided yet. */
 class OwnTrace implements RequestTrace {
   readonly #client: ClientTrace;
   #traceId: string;
   #spanId = '';
+  /** The ids as they were made for an export, if nobody had asked for their digits before. */
+  #madeTraceId: readonly [RandomId, RandomId] | undefined = undefined;
+  #madeSpanId: RandomId | undefined = undefined;
   sampled = false;
   recorder: SpanRecorder | undefined = undefined;
   children = 0;
@@ -33,13 +37,28 @@ class OwnTrace implements RequestTrace {
 
   /** The ids are made when they are asked for: most requests are not exported, and tell nobody of their trace. */
   get traceId(): string {
-    if (this.#traceId === '') this.#traceId = newTraceId();
+    if (this.#traceId === '') {
+      const made = this.#madeTraceId;
+      this.#traceId = made ? made[0].digits + made[1].digits : newTraceId();
+    }
     return this.#traceId;
   }
 
   get spanId(): string {
-    if (this.#spanId === '') this.#spanId = newSpanId();
+    if (this.#spanId === '') this.#spanId = this.#madeSpanId?.digits ?? newSpanId();
     return this.#spanId;
+  }
+
+  writeTraceId(to: Uint8Array, at: number): void {
+    if (this.#traceId !== '') return writeDigits(this.#traceId, to, at);
+    const [first, second] = (this.#madeTraceId ??= [new RandomId(), new RandomId()]);
+    first.write(to, at);
+    second.write(to, at + RandomId.bytes);
+  }
+
+  writeSpanId(to: Uint8Array, at: number): void {
+    if (this.#spanId !== '') return writeDigits(this.#spanId, to, at);
+    (this.#madeSpanId ??= new RandomId()).write(to, at);
   }
 
   get parentId(): string {

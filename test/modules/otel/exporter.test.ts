@@ -336,6 +336,22 @@ for (const spoken of PROTOCOLS.filter(({ compression }) => !compression)) {
   });
 }
 
+for (const spoken of PROTOCOLS.filter(({ compression }) => !compression)) {
+  test(`a log line has the ids of a span that was exported before it, over ${spoken.protocol}`, async (t) => {
+    const collector = await startCollector(t, { protocol: serverOf(spoken) });
+    const gw = await startGateway(
+      t,
+      `${exporter(collector, spoken)} otel_trace on; log_format ids '$otel_trace_id $otel_span_id';
+       access_log ids.log ids; server { location / { return 200; } }`,
+    );
+    for (let nth = 0; nth < 20; nth++) await gw.expect('GET /', { status: 200 });
+    const ids = (await collector.waitForSpans(20)).map(({ traceId, spanId }) => `${traceId} ${spanId}`);
+    await expect.poll(() => gw.read('ids.log').split('\n').slice(0, -1)).toEqual(ids);
+    for (const one of ids) expect(one).toMatch(/^[0-9a-f]{32} [0-9a-f]{16}$/);
+    expect(new Set(ids.flatMap((one) => one.split(' '))).size).toBe(40);
+  });
+}
+
 test('each try of an upstream has a span, and sends its own id', async (t) => {
   const collector = await startCollector(t);
   const heard: string[] = [];

@@ -19,3 +19,16 @@ export function randomDigits(count: number): string {
   at += count;
   return digits.slice(from, at);
 }
+
+const POOL_WORDS = POOL_BYTES / Int32Array.BYTES_PER_ELEMENT;
+const words = new Int32Array(POOL_WORDS);
+let left = 0;
+
+/** Returns 32 random bits. */
+export function randomWord(): number {
+  if (left === 0) {
+    randomFillSync(words);
+    left = POOL_WORDS;
+  }
+  return words[--left] as number;
+}
