@@ -41,4 +41,5 @@ export {
 } from './root-files.ts';
 export { contextOptions, type ContextSettings } from './tls-context.ts';
 export { type FileContent, readParsed, WatchedFiles } from './watched-files.ts';
+export { UnsentBytes } from './unsent-bytes.ts';
 export { countOpenFiles, openFilesLimit, raiseOpenFilesLimit, openThreadClock } from './open-files.ts';

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { endianness } from 'node:os';
 
 /** Where a socket listens. */
-type SocketAddress =
+export type SocketAddress =
   | { readonly kind: 'inet'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 

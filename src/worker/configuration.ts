@@ -231,19 +231,21 @@ export class Configuration extends OwnedResources implements WorkerScope {
     this.#retiring.abort();
   }
 
-  /** Resolves when the last request has finished, after `worker_shutdown_timeout`, or when `hurry` is aborted. */
-  async idle(hurry: AbortSignal): Promise<void> {
-    await this.#waitForRequests(this.core.shutdownTimeoutMs, hurry);
+  /**
+   * Resolves when the last request has finished, at the end of `worker_shutdown_timeout`, which began at `sinceMs`, or
+   * when `hurry` is aborted.
+   */
+  async idle(sinceMs: number, hurry: AbortSignal): Promise<void> {
+    await this.#waitForRequests(sinceMs + this.core.shutdownTimeoutMs, hurry);
   }
 
   /** Resolves when requests whose connections were cut have ended: their lines must be written before the log closes. */
   async left(): Promise<void> {
-    await this.#waitForRequests(LEAVING_MS);
+    await this.#waitForRequests(performance.now() + LEAVING_MS);
   }
 
-  async #waitForRequests(mostMs: number, hurry?: AbortSignal): Promise<void> {
-    const deadline = performance.now() + mostMs;
-    while (this.inFlight > 0 && performance.now() < deadline && hurry?.aborted !== true) {
+  async #waitForRequests(untilMs: number, hurry?: AbortSignal): Promise<void> {
+    while (this.inFlight > 0 && performance.now() < untilMs && hurry?.aborted !== true) {
       await new Promise((resolve) => {
         setTimeout(resolve, IDLE_CHECK_MS);
       });

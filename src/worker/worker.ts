@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PortHandler } from '../compile/index.ts';
 import { type HeldLogs, tellOperator } from '../log/index.ts';
+import { UnsentBytes } from '../system/index.ts';
 import { Connections } from '../zone/index.ts';
 import { Configuration, type WorkerFacts } from './configuration.ts';
 import type { Shipment } from './messages.ts';
@@ -77,14 +78,18 @@ class OpenPorts {
     return removed;
   }
 
+  get all(): readonly OpenPort[] {
+    return [...this.#open.values()];
+  }
+
   /** Stops accepting connections; each response closes its connection. */
   drain(): void {
-    for (const port of this.#open.values()) drain(port);
+    for (const port of this.all) drain(port);
   }
 
   /** Closes every connection immediately. */
   async close(): Promise<void> {
-    const open = [...this.#open.values()];
+    const open = this.all;
     this.#open.clear();
     await this.discard(open);
   }
@@ -142,6 +147,7 @@ export class Worker {
   readonly #closing = new Set<Promise<void>>();
   readonly #leaving = new Set<OpenPort>();
   readonly #hurry = new AbortController();
+  readonly #unsent = new UnsentBytes();
   #current: Configuration | undefined;
   /** The logs of the current configuration. */
   #logs: HeldLogs = {};
@@ -260,7 +266,7 @@ export class Worker {
     this.#ports.drain();
     for (const configuration of this.#alive) configuration.retire();
     await this.#linger(lingerMs);
-    await Promise.all([...this.#alive].map((configuration) => configuration.idle(this.#hurry.signal)));
+    await this.#finish([...this.#alive], this.#ports.all);
     await this.cut();
     await Promise.all([...this.#alive].map((configuration) => configuration.left()));
     for (const configuration of this.#alive) void this.#close(configuration);
@@ -272,7 +278,7 @@ export class Worker {
     for (const port of removed) this.#leaving.add(port);
     configuration.retire();
     if (removed.length > 0) await this.#linger(LINGER_MS);
-    await configuration.idle(this.#hurry.signal);
+    await this.#finish([configuration], removed);
     for (const port of removed) if (this.#leaving.delete(port)) await port.close();
     await this.#close(configuration);
     // nginx's line when a process of the old configuration has ended; scripts wait for it after a reload.
@@ -302,6 +308,23 @@ export class Worker {
     this.#closing.add(closing);
     await closing;
     this.#closing.delete(closing);
+  }
+
+  /**
+   * Waits until the requests of configurations have ended, and the clients of ports have been sent all: engines take the
+   * end of a response before the system has room for it.
+   */
+  async #finish(configurations: readonly Configuration[], ports: readonly OpenPort[]): Promise<void> {
+    const { signal } = this.#hurry;
+    const sinceMs = performance.now();
+    const endMs = sinceMs + Math.max(...configurations.map(({ core }) => core.shutdownTimeoutMs));
+    const hasUnsent = this.#unsent.at(
+      ports.map(({ address }) => address),
+      signal,
+    );
+    const isBusy = (): boolean => configurations.some(({ inFlight }) => inFlight > 0);
+    do await Promise.all(configurations.map((configuration) => configuration.idle(sinceMs, signal)));
+    while (!signal.aborted && performance.now() < endMs && ((await hasUnsent()) || isBusy()));
   }
 
   /**

@@ -38,8 +38,7 @@ export function endOf(owner: Failing, error: unknown): void {
 }
 
 /** A port that is open in this worker. A reload replaces its handlers, but not its socket. */
-export interface OpenPort {
-  readonly key: string;
+export interface OpenPort extends Pick<PortHandler, 'key' | 'address'> {
   /** Opens what other handlers of the port need besides its socket. Throws if they cannot be served. */
   prepare?(port: PortHandler): void;
   /** From now on, every response closes its connection. */

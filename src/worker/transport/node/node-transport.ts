@@ -207,6 +207,7 @@ export class NodeTransport implements Transport, Failing {
     const stopAccepting = await this.#listeners.open({ ...port, opening }, accept);
     return {
       key: port.key,
+      address: port.address,
       drain: () => {
         open.draining = true;
         for (const session of open.sessions) session.drain();

@@ -120,6 +120,7 @@ class ServingApp {
  */
 export class UwsSocket implements OpenPort {
   readonly key: string;
+  readonly address: PortHandler['address'];
   readonly #parts: SocketParts;
   #entrance: Entrance | undefined;
   #serving: ServingApp;
@@ -137,6 +138,7 @@ export class UwsSocket implements OpenPort {
 
   constructor(port: PortHandler, parts: SocketParts) {
     this.key = port.key;
+    this.address = port.address;
     this.#parts = parts;
     this.#port = port;
     this.#serving = new ServingApp(port, parts);
