@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { constants } from 'node:os';
 import { flushAtEndOfTurn } from '../system/index.ts';
 import type { Peer } from '../upstream/index.ts';
 import type { Carrier, HeadToSend } from './carrier.ts';
@@ -14,6 +15,21 @@ export interface ConnectionOwner {
 }
 
 const READING = 'reading response header from upstream';
+
+/** An error as Node reports it for a connection that its peer has reset. */
+const RESET = Object.assign(new Error('read ECONNRESET'), {
+  code: 'ECONNRESET',
+  errno: -constants.errno.ECONNRESET,
+  syscall: 'read',
+});
+
+/**
+ * Tells at its end whether a connection was reset. Node calls a reset an end if it sees it together with the last bytes;
+ * but then the system has no peer for the socket any more. On a Unix socket, a reset loses nothing that was sent.
+ */
+function wasReset(socket: Socket): boolean {
+  return socket.localAddress !== undefined && socket.remoteAddress === undefined;
+}
 
 interface ConnectionParts {
   readonly peer: Peer;
@@ -215,8 +231,10 @@ export class Connection implements Carrier {
 
   readonly #ended = (): void => {
     const reader = this.#reader;
-    if (reader.caller && reader.endsHere()) this.#complete();
-    else this.#fail(closedEarly(reader.hasHead ? 'reading upstream' : READING));
+    if (!reader.caller || !reader.endsHere())
+      return this.#fail(closedEarly(reader.hasHead ? 'reading upstream' : READING));
+    if (wasReset(this.#socket)) this.#fail(systemFault(RESET, 'reading upstream'));
+    else this.#complete();
   };
 
   readonly #failed = (error: Error): void => this.#fail(systemFault(error, this.#stage()));

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, type TestContext } from 'vitest';
 import { type BodyFilter, type Exchange, type Handler, type ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
 import { CONNECTION } from '../harness/rules.ts';
@@ -216,46 +217,86 @@ function dechunked(head: string, body: string): string {
   if (!/transfer-encoding: chunked/i.test(head)) return body;
   let text = '';
   for (let rest = body; ;) {
-    const [, size = '0', from = ''] = /^([0-9a-f]+)\r\n([^]*)$/i.exec(rest) ?? [];
+    const [, size = 'none', from = ''] = /^([0-9a-f]+)(?:;[^\r]*)?\r\n([^]*)$/i.exec(rest) ?? [];
     const length = Number.parseInt(size, 16);
+    if (Number.isNaN(length)) throw new Error(`no chunk begins with: ${rest.slice(0, 100)}`);
     if (length === 0) return text;
     text += from.slice(0, length);
     rest = from.slice(length + 2);
   }
 }
 
-test('the last piece before the end of a connection reaches a client that reads late', async (t) => {
+/** A port on a Unix socket, which takes some 200 KB for a client that does not read. */
+async function serveUnix(t: TestContext, handler: Parameters<typeof serve>[1]): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'gw-test-'));
   t.onTestFinished(() => rm(dir, { recursive: true }));
   const path = join(dir, 'gw.sock');
-  const last = Buffer.alloc(15_000, 'y');
-  // One of them leaves less room in the socket than the last piece needs.
-  const sizes = Array.from({ length: 60 }, (_, index) => 100_000 + index * 7_000);
-  const events = new EventEmitter().setMaxListeners(sizes.length);
-  await serve(t, {
-    ...CLOSE,
-    key: `unix:${path}`,
-    address: { kind: 'unix', path },
-    serve: (x) => {
-      const size = Number(x.uri.slice(1));
-      const stream = x.stream(200, 'text/plain', size + last.length);
-      stream?.write(Buffer.alloc(size, 'x'));
-      setImmediate(() => {
-        stream?.write(last);
+  await serve(t, { key: `unix:${path}`, address: { kind: 'unix', path }, ...handler });
+  return path;
+}
+
+const LAST_PIECE = Buffer.alloc(15_000, 'y');
+/** With one of them, the socket has less room than the last piece needs. */
+const SIZES = Array.from({ length: 60 }, (_, index) => 100_000 + index * 7_000);
+
+for (const [it, isSized, rules] of [
+  ['of known length before the end of its connection', true, CLOSES],
+  ['in chunks', false, {}],
+  ['in chunks before the end of its connection', false, CLOSES],
+] as const) {
+  test(`a client that reads late gets a whole response ${it}`, async (t) => {
+    const events = new EventEmitter().setMaxListeners(SIZES.length);
+    const socketPath = await serveUnix(t, {
+      rules,
+      serve: (x) => {
+        const size = Number(x.uri.slice(1));
+        const stream = x.stream(200, 'text/plain', isSized ? size + LAST_PIECE.length : -1);
+        stream?.write(Buffer.alloc(size, 'x'));
+        setImmediate(() => {
+          stream?.write(LAST_PIECE);
+          stream?.end();
+          events.emit(x.uri);
+        });
+      },
+    });
+    const agent = new Agent({ maxSockets: SIZES.length });
+    const received = SIZES.map(async (size) => {
+      const request = get({ socketPath, agent, path: `/${size}` });
+      const responded = once(request, 'response') as Promise<[IncomingMessage]>;
+      await once(events, `/${size}`);
+      const [response] = await responded;
+      await new Promise(setImmediate);
+      let length = 0;
+      for await (const piece of response) length += (piece as Buffer).length;
+      return length;
+    });
+    expect(await Promise.all(received)).toEqual(SIZES.map((size) => size + LAST_PIECE.length));
+    agent.destroy();
+  });
+}
+
+for (const { it, request, rules = {} } of [
+  { it: 'the gateway closes', request: GET, rules: CLOSES },
+  { it: 'the client closes', request: LAST_GET },
+  {
+    it: 'closes behind a body in chunks',
+    rules: CLOSES,
+    request: 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+  },
+]) {
+  test(`nothing but chunks is in the body of a response whose connection ${it}`, async (t) => {
+    const port = await serve(t, {
+      rules,
+      serve: async (x) => {
+        await x.readBody();
+        const stream = x.stream(200, 'text/plain', -1);
+        for (const piece of ['a', 'b'.repeat(200_000), 'c']) stream?.write(piece);
         stream?.end();
-        events.emit(x.uri);
-      });
-    },
+      },
+    });
+    const { head, body } = await bodyOf(port, request);
+    expect(head).toContain('Connection: close');
+    expect(dechunked(head, body) === `a${'b'.repeat(200_000)}c`).toBe(true);
+    expect(body).toMatch(/\r\n0(;end=": ")?\r\n\r\n$/);
   });
-  const received = sizes.map(async (size) => {
-    // Without a listener for data, a socket fills only its buffer.
-    const client = connect(path);
-    client.write(LAST_GET.replace('/', `/${size}`));
-    await once(events, `/${size}`);
-    await new Promise(setImmediate);
-    let response = '';
-    for await (const piece of client.setEncoding('latin1')) response += piece;
-    return response.length - response.indexOf('\r\n\r\n') - 4;
-  });
-  expect(await Promise.all(received)).toEqual(sizes.map((size) => size + last.length));
-});
+}

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { oneGateway, type Owner } from '../../harness/gateway.ts';
 
@@ -119,6 +119,46 @@ test('an upstream waits for a slow client', async (t) => {
   await expect.poll(() => before === (before = sent), { interval: 200, timeout: 10_000 }).toBe(true);
   expect(sent).toBeLessThan(50_000_000);
   client.destroy();
+});
+
+test('a response that ends with its connection is cut if the upstream resets it while the client is slow', async (t) => {
+  const events = new EventEmitter();
+  const upstream = createTcpServer((socket) => {
+    const fill = (): void => {
+      if (socket.write(Buffer.alloc(65_536, 'x'))) return void setImmediate(fill);
+      // The gateway reads no more, so nothing takes these bytes.
+      const full = setTimeout(() => {
+        socket.resetAndDestroy();
+        events.emit('reset');
+      }, 200);
+      socket.once('drain', () => {
+        clearTimeout(full);
+        fill();
+      });
+    };
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      fill();
+    });
+  });
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  t.onTestFinished(() => void upstream.close());
+  const { port } = upstream.address() as AddressInfo;
+  const gw = await load(
+    t,
+    `proxy_buffering off; server { location / { proxy_pass http://127.0.0.1:${port}; } }`,
+  );
+  // Without a listener for data, a socket fills only its buffer.
+  const client = connect(gw.port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(events, 'reset');
+  let received = '';
+  client.setEncoding('latin1').on('data', (text: string) => (received = (received + text).slice(-100)));
+  await once(client, 'close');
+  expect(received).toMatch(/xxx$/);
+  const [line] = await gw.waitForLog(/.*while reading upstream.*/);
+  expect(line).toContain('[error]');
+  expect(line).toContain('recv() failed (104: Connection reset by peer)');
 });
 
 test('a client that leaves ends the request to the upstream', async (t) => {

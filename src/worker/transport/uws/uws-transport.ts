@@ -58,6 +58,7 @@ export class UwsTransport implements Transport {
 
   #stateOf(uws: Uws, { kind }: PortHandler['address']): SocketState {
     return {
+      isUnix: kind === 'unix',
       draining: false,
       closed: false,
       silence: this.#silence,

@@ -15,7 +15,9 @@ import { type Admission, printedAddress } from '../admission.ts';
 import type { HeadScan } from '../head-scan.ts';
 import { RequestBody, type SilenceWatch } from '../request-body.ts';
 import { guarded, type Heartbeat, type HttpDate, type StreamOwner } from '../transport.ts';
-import { UwsSizedStream, UwsStream } from './uws-stream.ts';
+import { asBuffer } from './outside-parser.ts';
+import { UwsChunkedStream } from './uws-chunked-stream.ts';
+import { UwsSizedStream } from './uws-sized-stream.ts';
 import type { CommonPeer } from './common-peer.ts';
 import type { Relay } from './websocket-behavior.ts';
 import { type Handshake, openWebSocket, type SpareResponse } from './websocket-opening.ts';
@@ -26,11 +28,14 @@ export const ENGINE_LIMIT_MS = 8_000;
 
 /** Larger responses are sent in pieces: `end` would copy the whole body into memory per connection. */
 const WHOLE_RESPONSE_BYTES = 65_536;
+/** With its head, it fits into the 16 KB of the cork buffer, see `UwsChunkedStream`. */
+const WHOLE_RESPONSE_OF_UNIX_BYTES = 8_192;
 
 /** The values that all requests of one socket share, under any configuration. */
 export interface SocketState {
   /** The open WebSocket relays. */
   readonly relays: Set<Relay>;
+  readonly isUnix: boolean;
   /** Every response closes its connection. */
   draining: boolean;
   /** The port is closed, and its connections with it. */
@@ -89,7 +94,7 @@ export class UwsWire implements Wire, StreamOwner {
   /** The response precedes the end of the request's body: it closes its connection, but only after that end. */
   #isEarly = false;
   #hasWaited = false;
-  #stream: UwsStream | UwsSizedStream | undefined = undefined;
+  #stream: UwsChunkedStream | UwsSizedStream | undefined = undefined;
 
   constructor(res: HttpResponse, request: RequestFacts, { port, scan, socket, handshake }: UwsPort) {
     this.#res = res;
@@ -198,8 +203,7 @@ export class UwsWire implements Wire, StreamOwner {
     this.#send(() => {
       if (this.#isHeadAlone) this.#writeHeadAlone(Buffer.byteLength(body));
       else if (body.length === 0 && this.#isEarly) this.#writeHeadAlone(0);
-      else if (body.length > WHOLE_RESPONSE_BYTES || this.#isEarly)
-        this.#writeLarge(Buffer.from(body as string));
+      else if (body.length > this.#mostWholeBytes || this.#isEarly) this.#writeLarge(asBuffer(body));
       else this.#writeWhole(body);
     });
   }
@@ -260,9 +264,11 @@ export class UwsWire implements Wire, StreamOwner {
     });
     const timeoutMs = this.x.rules.sendTimeoutMs;
     const body = this.#isEarly ? this.#body : undefined;
-    return (this.#stream = new UwsStream(this.#res, this, {
+    const closer = closes ? (this.#closer === 'engine' ? 'engine' : 'gateway') : undefined;
+    return (this.#stream = new UwsChunkedStream(this.#res, this, {
       timeoutMs,
-      closes,
+      isUnix: this.#socket.isUnix,
+      closer,
       body,
       endHead: () => this.#endHead('Transfer-Encoding', 'chunked'),
     }));
@@ -368,6 +374,10 @@ export class UwsWire implements Wire, StreamOwner {
   /** Writes what uWebSockets.js writes unless the client has said it. */
   #tellEngineCloses(): void {
     if (this.#closer === 'engine') this.#res.writeHeader('Connection', 'close');
+  }
+
+  get #mostWholeBytes(): number {
+    return this.#socket.isUnix ? WHOLE_RESPONSE_OF_UNIX_BYTES : WHOLE_RESPONSE_BYTES;
   }
 
   #writeLarge(body: Buffer): void {

@@ -1,100 +1,8 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ResponseStream } from '../../../http/index.ts';
-import type { RequestBody } from '../request-body.ts';
 import { guarded, type StreamOwner } from '../transport.ts';
+import { asBuffer, inNextTurn } from './outside-parser.ts';
 import type { SpareResponse } from './websocket-opening.ts';
-
-/** After this silence, the client is assumed to wait for the end of the response. */
-const PATIENCE = { silenceMs: 500, timeMs: 30_000 };
-
-/** Options of a chunked response. */
-interface StreamRules {
-  /** A client that takes nothing for this time is disconnected. */
-  readonly timeoutMs: number;
-  /** True if the response closes its connection. */
-  readonly closes: boolean;
-  /** The body of the request, if it is incomplete. The response then ends after it and closes its connection. */
-  readonly body: RequestBody | undefined;
-  /** Ends the head of a response that is aborted before its first piece; called inside a cork. */
-  readonly endHead: () => void;
-}
-
-/** A chunked response. */
-export class UwsStream implements ResponseStream {
-  readonly freesBytes = true;
-  readonly #res: HttpResponse;
-  readonly #owner: StreamOwner;
-  readonly #rules: StreamRules;
-  #waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
-  #full = false;
-  #begun = false;
-  #ended = false;
-
-  constructor(res: HttpResponse, owner: StreamOwner, rules: StreamRules) {
-    this.#res = res;
-    this.#owner = owner;
-    this.#rules = rules;
-    const goOn = guarded(owner.x, () => {
-      this.#full = false;
-      this.release();
-    });
-    res.onWritable(() => {
-      goOn();
-      return true;
-    });
-  }
-
-  write(chunk: string | Uint8Array): boolean {
-    // An empty chunk would end the body.
-    if (this.#ended || this.#owner.x.aborted || chunk.length === 0) return !this.#full;
-    this.#begun = true;
-    this.#owner.x.wrote(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength);
-    this.#res.cork(() => {
-      this.#full = !this.#res.write(chunk);
-    });
-    return !this.#full;
-  }
-
-  drained(): Promise<void> {
-    if (!this.#full || this.#ended || this.#owner.x.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(
-        guarded(this.#owner.x, () => this.#owner.x.abort()),
-        this.#rules.timeoutMs,
-      );
-      this.#waiting = { resolve, timer };
-    });
-  }
-
-  end(): void {
-    if (this.#ended || this.#owner.x.aborted) return;
-    this.#ended = true;
-    const { body, closes } = this.#rules;
-    if (!closes) return this.#finish(false);
-    const close = (): void => inNextTurn(this.#owner, () => this.#finish(true));
-    if (!body || body.isComplete) close();
-    else body.outlast(PATIENCE, close);
-  }
-
-  /** Completes the head, if no piece has done so, because the connection is about to be closed. */
-  sendHead(): void {
-    if (this.#begun || this.#ended) return;
-    this.#begun = true;
-    this.#res.cork(this.#rules.endHead);
-  }
-
-  #finish(closes: boolean): void {
-    this.#res.cork(() => this.#res.end(undefined, closes));
-    this.#owner.finished();
-  }
-
-  /** Resolves `drained`, also after an abort, when the next write does nothing. */
-  release(): void {
-    clearTimeout(this.#waiting?.timer);
-    this.#waiting?.resolve();
-    this.#waiting = undefined;
-  }
-}
 
 /** How the gateway closes the connection of a response whose length is known. */
 interface ClosingRules {
@@ -289,21 +197,4 @@ export class UwsSizedStream implements ResponseStream {
     this.#owner.finished();
     this.#rules.closing?.close();
   }
-}
-
-/**
- * Ends a connection, or sends its last bytes, outside of the parser and of its cork. If a connection were closed inside
- * the parser, uWebSockets.js would continue to read.
- */
-function inNextTurn({ x }: StreamOwner, act: () => void): void {
-  const actUnlessLeft = guarded(x, () => {
-    if (!x.aborted) act();
-  });
-  setImmediate(actUnlessLeft);
-}
-
-function asBuffer(chunk: string | Uint8Array): Buffer {
-  return typeof chunk === 'string'
-    ? Buffer.from(chunk)
-    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
