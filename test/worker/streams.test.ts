@@ -4,6 +4,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test, type TestContext } from 'vitest';
 import { type BodyFilter, type Exchange, type Handler, type ResponseStream } from '../../src/http/index.ts';
 import { connectRaw } from '../harness/raw.ts';
@@ -274,6 +275,33 @@ for (const [it, isSized, rules] of [
     agent.destroy();
   });
 }
+
+test('a response that ends while its writers wait for room is not cut later', async (t) => {
+  const events = new EventEmitter();
+  const port = await serve(t, {
+    rules: { sendTimeoutMs: 300 },
+    serve: (x) => {
+      const stream = x.stream(200, 'text/plain', -1);
+      while (stream?.write(PIECE));
+      void stream?.drained();
+      void stream?.drained();
+      stream?.end();
+      events.emit('ended');
+    },
+  });
+  const client = connect(port, '127.0.0.1');
+  const ended = once(events, 'ended');
+  client.write(GET);
+  await ended;
+  let received = '';
+  client.setEncoding('latin1').on('data', (text: string) => (received = (received + text).slice(-10)));
+  await expect.poll(() => received).toMatch(/\r\n0\r\n\r\n$/);
+  // A timer of the response would end now.
+  await setTimeout(600);
+  expect(client.closed).toBe(false);
+  expect(lines).toEqual([]);
+  client.destroy();
+});
 
 for (const { it, request, rules = {} } of [
   { it: 'the gateway closes', request: GET, rules: CLOSES },

@@ -35,13 +35,20 @@ interface ChunkedRules {
   readonly endHead: () => void;
 }
 
+/** Writers that wait for room in the socket. */
+interface WaitingForRoom {
+  readonly drained: Promise<void>;
+  readonly resolve: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
 /** A chunked response. */
 export class UwsChunkedStream implements ResponseStream {
   readonly freesBytes = true;
   readonly #res: HttpResponse;
   readonly #owner: StreamOwner;
   readonly #rules: ChunkedRules;
-  #waiting: { readonly resolve: () => void; readonly timer: NodeJS.Timeout } | undefined = undefined;
+  #waiting: WaitingForRoom | undefined = undefined;
   /** The socket may have no room for a frame: the client is slow, or it is a Unix socket, which has less room than TCP. */
   #mayLose: boolean;
   #full = false;
@@ -84,18 +91,24 @@ export class UwsChunkedStream implements ResponseStream {
 
   drained(): Promise<void> {
     if (!this.#full || this.#ended || this.#owner.x.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(
-        guarded(this.#owner.x, () => this.#owner.x.abort()),
-        this.#rules.timeoutMs,
-      );
-      this.#waiting = { resolve, timer };
+    return (this.#waiting ??= this.#wait()).drained;
+  }
+
+  #wait(): WaitingForRoom {
+    const cut = guarded(this.#owner.x, () => this.#owner.x.abort());
+    const timer = setTimeout(cut, this.#rules.timeoutMs);
+    let resolve = (): void => undefined;
+    const drained = new Promise<void>((settle) => {
+      resolve = settle;
     });
+    return { drained, resolve, timer };
   }
 
   end(): void {
     if (this.#ended || this.#owner.x.aborted) return;
     this.#ended = true;
+    // Its timer must not end a response that is over.
+    this.#resolveDrained();
     const { body, closer } = this.#rules;
     if (!closer) return this.#finish();
     const finish = (): void => inNextTurn(this.#owner, () => this.#finish());
