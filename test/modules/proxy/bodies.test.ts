@@ -155,7 +155,8 @@ test('a response that ends with its connection is cut if the upstream resets it 
   let received = '';
   client.setEncoding('latin1').on('data', (text: string) => (received = (received + text).slice(-100)));
   await once(client, 'close');
-  expect(received).toMatch(/xxx$/);
+  // The chunk of size 0 does not come; engines differ in where they write the line end behind a chunk.
+  expect(received).toMatch(/xxx(?:\r\n)?$/);
   const [line] = await gw.waitForLog(/.*while reading upstream.*/);
   expect(line).toContain('[error]');
   expect(line).toContain('recv() failed (104: Connection reset by peer)');
