@@ -55,12 +55,14 @@ export class UwsChunkedStream implements ResponseStream {
   #begun = false;
   #ended = false;
   #closing: NodeJS.Timeout | undefined = undefined;
+  readonly #cut: () => void;
 
   constructor(res: HttpResponse, owner: StreamOwner, rules: ChunkedRules) {
     this.#res = res;
     this.#owner = owner;
     this.#rules = rules;
     this.#mayLose = rules.isUnix;
+    this.#cut = guarded(owner.x, () => owner.x.abort());
     const goOn = guarded(owner.x, () => this.#goOn());
     res.onWritable(() => {
       goOn();
@@ -95,8 +97,7 @@ export class UwsChunkedStream implements ResponseStream {
   }
 
   #wait(): WaitingForRoom {
-    const cut = guarded(this.#owner.x, () => this.#owner.x.abort());
-    const timer = setTimeout(cut, this.#rules.timeoutMs);
+    const timer = setTimeout(this.#cut, this.#rules.timeoutMs);
     let resolve = (): void => undefined;
     const drained = new Promise<void>((settle) => {
       resolve = settle;
@@ -125,8 +126,7 @@ export class UwsChunkedStream implements ResponseStream {
 
   /** Leaves the response open, since nothing that comes after it may be read as a request. */
   #sendLastChunk(): void {
-    const close = guarded(this.#owner.x, () => this.#owner.x.abort());
-    this.#closing = setTimeout(close, this.#mayLose ? CLOSING_MS.slow : CLOSING_MS.usual);
+    this.#closing = setTimeout(this.#cut, this.#mayLose ? CLOSING_MS.slow : CLOSING_MS.usual);
     this.#res.cork(() => this.#res.writeHeader(...LAST_CHUNK));
   }
 
