@@ -146,7 +146,10 @@ export interface WorkerScope extends ResourceScope {
   own<T>(resource: T, close: (resource: T) => void | Promise<void>): T;
   /** Aborted when this configuration retires or the worker drains, before requests in flight are awaited. */
   readonly retiring: AbortSignal;
-  /** True if the gateway is about to stop: it still serves, but reports itself as not ready. */
+  /**
+   * True if the gateway is about to stop: it still serves, but reports itself as not ready. A configuration or a process
+   * that another one takes over from does not count: new requests are accepted all the time.
+   */
   readonly draining: boolean;
   /** The metrics of this worker. They outlive the configuration; metrics of a resource end with the resource. */
   readonly metrics: Counters;

@@ -19,7 +19,7 @@ export const health: Endpoint = {
       config_generation: String(worker.generation),
     };
     return (x) => {
-      if (worker.draining || worker.retiring.aborted) return sendError(x, 503, 'draining');
+      if (worker.draining) return sendError(x, 503, 'draining');
       return sendOk(x, { ...facts, uptime_s: String(Math.floor(process.uptime())) });
     };
   },
@@ -60,8 +60,7 @@ export const ready: Endpoint = {
       const faults = await Promise.all(
         [...worker.checks].map(async ([name, check]) => [name, await check()] as const),
       );
-      const isLeaving = worker.draining || worker.retiring.aborted;
-      const all = [['gateway', isLeaving ? 'draining' : undefined] as const, ...faults];
+      const all = [['gateway', worker.draining ? 'draining' : undefined] as const, ...faults];
       const results = all.map(([name, fault]) => [name, resultOf(fault, isOptional(name))] as const);
       sendHealth(x, {
         status: worstOf(results.map(([, { status }]) => status)),

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
 import { postgres } from '../../harness/postgres.ts';
@@ -141,6 +144,23 @@ test('a database that cannot be reached is not ready, and its address stays hidd
     await gw.reload(`server { ${PROBES} location /good/ { dbrest_pass ${dsn}; dbrest_anon_role anon; } }`),
   ).toBe('done');
   await becomes(gw, 200);
+});
+
+test('a probe that is under way during a reload finds the gateway ready', async (t) => {
+  const held: ServerResponse[] = [];
+  const gate = createServer((_, response) => void held.push(response)).listen(0, '127.0.0.1');
+  await once(gate, 'listening');
+  t.onTestFinished(() => void gate.close());
+  const gw = await startGateway(
+    t,
+    `server { location = /ready { auth_request /gate; control_api ready; } location = /health { auth_request /gate; control_api health; }
+      location = /gate { proxy_pass http://127.0.0.1:${(gate.address() as AddressInfo).port}; } }`,
+  );
+  const probes = [gw.fetch('/ready'), gw.fetch('/health')];
+  await vi.waitFor(() => expect(held).toHaveLength(2));
+  expect(await gw.reload(`server { ${PROBES} }`)).toBe('done');
+  for (const response of held) response.end();
+  expect((await Promise.all(probes)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
 test('during "shutdown_delay" the gateway serves, but is not ready', async (t) => {

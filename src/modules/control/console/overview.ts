@@ -160,7 +160,7 @@ export function compileOverview(worker: WorkerScope, history: History): (query: 
         node: process.versions.node,
         pid: process.pid,
         startedMs: valueOf(families, 'process_start_time_seconds') * 1000,
-        draining: worker.draining || worker.retiring.aborted,
+        draining: worker.draining,
         residentBytes: process.memoryUsage.rss(),
         cpuSeconds: valueOf(families, 'process_cpu_seconds_total'),
       },
