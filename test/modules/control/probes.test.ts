@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { expect, test, vi } from 'vitest';
 import { oneGateway, startGateway, type Gateway } from '../../harness/gateway.ts';
+import { startPeer } from '../../harness/peer.ts';
 import { postgres } from '../../harness/postgres.ts';
 import { redis } from '../../harness/redis.ts';
 
@@ -148,13 +147,11 @@ test('a database that cannot be reached is not ready, and its address stays hidd
 
 test('a probe that is under way during a reload finds the gateway ready', async (t) => {
   const held: ServerResponse[] = [];
-  const gate = createServer((_, response) => void held.push(response)).listen(0, '127.0.0.1');
-  await once(gate, 'listening');
-  t.onTestFinished(() => void gate.close());
+  const gate = await startPeer(t, 'gate', (_, response) => void held.push(response));
   const gw = await startGateway(
     t,
     `server { location = /ready { auth_request /gate; control_api ready; } location = /health { auth_request /gate; control_api health; }
-      location = /gate { proxy_pass http://127.0.0.1:${(gate.address() as AddressInfo).port}; } }`,
+      location = /gate { proxy_pass http://127.0.0.1:${gate.port}; } }`,
   );
   const probes = [gw.fetch('/ready'), gw.fetch('/health')];
   await vi.waitFor(() => expect(held).toHaveLength(2));
